@@ -1,0 +1,57 @@
+# Each target does its own set-up; a fresh clone needs python3 (3.11+) and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+# Two cores are enough for two workers; more threads inside each would only get in each other's way.
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help quickstart test check format bench docs clean
+
+help:
+	@echo "make quickstart  install, then compare the methods on corrupt data (about a minute)"
+	@echo "make test        install with the developer's tools, then run all tests"
+	@echo "make check       format, lint and strict types, without changing anything"
+	@echo "make format      put the code into the house format"
+	@echo "make bench       speed and memory, as ratios measured in one run"
+	@echo "make docs        run the full synthetic benchmark and write docs/synthetic.md"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "robust-bc needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "python3 cannot make a virtual environment (on Debian: apt-get install python3-venv)"; exit 1; }
+
+$(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
+	@echo "installing robust-bc into $(VENV) (once, a minute or two) ..."
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	@echo "installing the developer's tools ..."
+	@$(PIP) --editable ".[dev]"
+	@touch $@
+
+quickstart: $(VENV)/installed
+	@$(BIN)/robust-bc benchmark synthetic --functions cosexp --rates 0,0.4,0.6 --seeds 3 --out runs/quickstart
+
+test: $(VENV)/installed-dev
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --quiet
+
+check: $(VENV)/installed-dev
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/python -m mypy
+
+format: $(VENV)/installed-dev
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/installed
+	@$(BIN)/python scripts/bench.py
+
+docs: $(VENV)/installed
+	@$(BIN)/python scripts/synthetic_page.py
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,39 @@
+"""robust-bc learns control policies from demonstrations of mixed quality."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from robust_bc.demonstrations import Demonstrations as Demonstrations
+    from robust_bc.errors import RobustBCError as RobustBCError
+    from robust_bc.fitting import fit as fit
+    from robust_bc.fitting import fit_fleet as fit_fleet
+    from robust_bc.methods import method_names as method_names
+    from robust_bc.policy import Policy as Policy
+    from robust_bc.policy_files import load_policy as load_policy
+
+# Loaded on first use: importing torch takes two seconds, and `robust-bc --help` should not wait for it.
+_EXPORTS = {
+    "Demonstrations": "robust_bc.demonstrations",
+    "Policy": "robust_bc.policy",
+    "RobustBCError": "robust_bc.errors",
+    "fit": "robust_bc.fitting",
+    "fit_fleet": "robust_bc.fitting",
+    "load_policy": "robust_bc.policy_files",
+    "method_names": "robust_bc.methods",
+}
+
+__all__ = [*sorted(_EXPORTS), "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name the first time it is asked for."""
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'robust_bc' has no attribute '{name}'; it has: {', '.join(__all__)}")
+    return getattr(importlib.import_module(_EXPORTS[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

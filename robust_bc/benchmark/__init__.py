@@ -1,0 +1,1 @@
+"""Benchmarks: the paper's tables and figures, with intervals and an oracle."""

@@ -1,0 +1,100 @@
+"""`robust-bc`: finds the command, runs it, and turns errors into one sentence and an exit code."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Sequence
+from types import FrameType
+
+from robust_bc import __version__
+from robust_bc.errors import RobustBCError
+
+# Command -> (module with a `run(args)`, one line of help). Modules are imported only when their command is called.
+COMMANDS = {
+    "methods": ("robust_bc.cli.methods", "list the methods that can be fitted"),
+    "train": ("robust_bc.cli.train", "fit a policy to a dataset and keep the run in a folder"),
+    "benchmark synthetic": ("robust_bc.cli.benchmark_synthetic", "the paper's synthetic tables and figures"),
+}
+
+EXAMPLES = (
+    "robust-bc methods",
+    "robust-bc train --dataset mine/demos-v0 --method choicenet --out runs/mine",
+    "robust-bc benchmark synthetic --functions cosexp --rates 0,0.4 --seeds 3",
+)
+
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of the console script."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    warnings.simplefilter("ignore")  # a clean console: warnings of libraries are for developers, not for users
+    signal.signal(signal.SIGTERM, _stop)  # clusters end jobs with it; treated like Ctrl-C, so nothing is lost
+    try:
+        _dispatch(given)
+        sys.stdout.flush()
+    except RobustBCError as problem:
+        _fail(str(problem), EXIT_BAD_INPUT)
+    except KeyboardInterrupt:
+        _fail("interrupted.", EXIT_INTERRUPTED)
+    except BrokenPipeError:  # `robust-bc ... | head` is no error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as problem:
+        if problem.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EROFS):
+            raise
+        place = f" '{problem.filename}'" if problem.filename else ""
+        _fail(f"cannot write{place}: {problem.strerror}.", EXIT_BAD_INPUT)
+
+
+def _dispatch(given: list[str]) -> None:
+    if not given or given[0] in ("-h", "--help"):
+        sys.stdout.write(_help())
+        return
+    if given[0] == "--version":
+        sys.stdout.write(f"robust-bc {__version__}\n")
+        return
+    for words in (2, 1):
+        name = " ".join(given[:words])
+        if len(given) >= words and name in COMMANDS:
+            importlib.import_module(COMMANDS[name][0]).run(given[words:])
+            return
+    group = [name for name in COMMANDS if name.split()[0] == given[0]]
+    if group and (len(given) == 1 or given[1] in ("-h", "--help")):
+        sys.stdout.write(_help(group))
+        return
+    raise RobustBCError(
+        f"there is no command '{' '.join(given[: 2 if group else 1])}'; the commands are: {', '.join(COMMANDS)}."
+    )
+
+
+def _help(names: Sequence[str] = tuple(COMMANDS)) -> str:
+    width = max(len(name) for name in COMMANDS)
+    lines = [
+        "usage: robust-bc COMMAND [options]",
+        "",
+        "Learn policies from demonstrations of mixed quality.",
+        "",
+    ]
+    lines += [f"  {name:<{width}}  {COMMANDS[name][1]}" for name in names]
+    lines += ["", "robust-bc COMMAND --help tells the options of a command.", "", "examples:"]
+    lines += [f"  {example}" for example in EXAMPLES]
+    return "\n".join(lines) + "\n"
+
+
+def _fail(sentence: str, code: int) -> None:
+    sys.stderr.write(f"robust-bc: {sentence}\n")
+    raise SystemExit(code)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""`robust-bc train`: fit a policy to a dataset and keep the run in a folder."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from robust_bc.cli.arguments import Device
+from robust_bc.cli.console import OUTPUT, print_json, progress_bar, say
+from robust_bc.methods import check_method, get_method, method_names
+
+FEWEST_PASSES = 5
+"""Below this many passes over the data, the person is told that more steps may help."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainArguments:
+    """What to fit and where to keep it."""
+
+    dataset: str
+    """Minari dataset: its id, or its folder."""
+    out: Path
+    """Folder of the run; it gets settings, learning curves, checkpoint and policy."""
+    method: str = "choicenet"
+    """Method to fit; `robust-bc methods` lists them. The settings below are those of this method."""
+    members: int = 1
+    """Networks in the ensemble; their actions are averaged."""
+    seed: int = 0
+    """The same seed gives the same policy, bit by bit."""
+    device: Device = "auto"
+    """Where to compute; auto takes CUDA, then MPS, then the CPU."""
+    resume: bool = False
+    """Go on with the run in the folder if it was interrupted."""
+    checkpoint_every: int = 250
+    """Steps between two checkpoints."""
+    json: bool = False
+    """Print one JSON object instead of text."""
+
+
+def run(args: Sequence[str]) -> None:
+    """Parse with the settings of the chosen method, and go."""
+    peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    peek.add_argument("--method", default="choicenet")
+    chosen = check_method(peek.parse_known_args(list(args))[0].method)
+
+    def train(arguments: TrainArguments, settings: Any) -> tuple[TrainArguments, Any]:
+        return arguments, settings
+
+    train.__annotations__["settings"] = get_method(chosen).settings_type
+    arguments, settings = tyro.cli(
+        train,
+        prog="robust-bc train",
+        description=f"Fit a policy to demonstrations of mixed quality (settings shown for '{chosen}';"
+        f" the methods are {', '.join(method_names())}). Example: robust-bc train --dataset mine/demos-v0"
+        " --method choicenet --out runs/mine",
+        args=args,
+        config=(tyro.conf.OmitArgPrefixes,),
+    )
+    execute(arguments, dataclasses.asdict(settings))
+
+
+def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
+    """Load, fit, report."""
+    from robust_bc.demonstrations import Demonstrations
+    from robust_bc.runs import POLICY_FOLDER, train_run
+
+    demonstrations = Demonstrations.from_minari(arguments.dataset)
+    passes = settings["steps"] * settings["batch_size"] / len(demonstrations)
+    if passes < FEWEST_PASSES:
+        better = int(FEWEST_PASSES * len(demonstrations) / settings["batch_size"]) + 1
+        say(f"note: {settings['steps']} steps see each pair {passes:.1f} times; --steps {better} would be better.")
+    with progress_bar(f"training {arguments.method}") as bar:
+        try:
+            policy = train_run(
+                arguments.out,
+                demonstrations,
+                source=arguments.dataset,
+                method=arguments.method,
+                members=arguments.members,
+                seed=arguments.seed,
+                device=arguments.device,
+                resume=arguments.resume,
+                checkpoint_every=arguments.checkpoint_every,
+                progress=lambda state: bar(state.done, state.total, f"loss {state.loss:.4g}"),
+                **settings,
+            )
+        except KeyboardInterrupt:
+            say(f"stopped; go on with the same command and --resume (state is in {arguments.out}).")
+            raise
+    assert policy.history is not None
+    last = dict(zip(policy.history.names, policy.history.values[-1].mean(1).tolist(), strict=True))
+    folder = arguments.out / POLICY_FOLDER
+    if arguments.json:
+        finite = {name: value for name, value in last.items() if value == value}
+        print_json({"policy": str(folder), "pairs": len(demonstrations), "final_loss": finite})
+        return
+    losses = ", ".join(f"{name} {value:.4g}" for name, value in last.items() if value == value)
+    OUTPUT.print(f"fitted {arguments.method} to {len(demonstrations)} pairs: {losses}", highlight=False)
+    OUTPUT.print(f"policy: {folder}", highlight=False, soft_wrap=True)
+    OUTPUT.print(f"curves: tensorboard --logdir {arguments.out}", highlight=False, soft_wrap=True)

@@ -1,0 +1,169 @@
+"""Demonstrations: the validated pairs of observation and action that every learner takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import ArrayLike, NDArray
+
+from robust_bc.errors import RobustBCError
+
+if TYPE_CHECKING:
+    from minari import MinariDataset
+
+MINIMUM_PAIRS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Demonstrations:
+    """N pairs of observation and action, of unknown quality.
+
+    Build one with `from_arrays` or `from_minari`; both check everything that a learner relies on.
+    """
+
+    observations: NDArray[np.floating[Any]]  # (N, S)
+    actions: NDArray[np.floating[Any]]  # (N, A)
+    episodes: NDArray[np.int64]  # (N,), which episode a pair belongs to
+    action_space: spaces.Box | None = None
+    corrupt: NDArray[np.bool_] | None = field(default=None, repr=False)
+    """(N,) ground truth for diagnosis and for the oracle. No learner ever reads it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "observations", _numbers(self.observations, "observations", "(N, S)"))
+        object.__setattr__(self, "actions", _numbers(self.actions, "actions", "(N, A)"))
+        pairs = len(self.observations)
+        _same_length("actions", len(self.actions), pairs)
+        if pairs < MINIMUM_PAIRS:
+            raise RobustBCError(
+                f"observations has {pairs} pairs, but at least {MINIMUM_PAIRS} are needed to learn from."
+            )
+        object.__setattr__(self, "episodes", _episode_index(self.episodes, pairs))
+        if self.corrupt is not None:
+            object.__setattr__(self, "corrupt", _labels(self.corrupt, pairs))
+        if self.action_space is not None:
+            _check_action_space(self.action_space, self.actions.shape[1])
+
+    @classmethod
+    def from_arrays(
+        cls,
+        observations: ArrayLike,
+        actions: ArrayLike,
+        episodes: ArrayLike | None = None,
+        *,
+        action_space: spaces.Box | None = None,
+        corrupt: ArrayLike | None = None,
+    ) -> Demonstrations:
+        """Demonstrations from an (N, S) and an (N, A) array.
+
+        `episodes` (N,) says which pairs were recorded together; left out, every pair stands alone. With an
+        `action_space`, a policy that is fitted to these demonstrations clips its actions to it.
+        """
+        observed = np.asarray(observations)
+        alone = np.arange(len(observed) if observed.ndim else 0)
+        return cls(
+            observations=observed,
+            actions=np.asarray(actions),
+            episodes=alone if episodes is None else np.asarray(episodes),
+            action_space=action_space,
+            corrupt=None if corrupt is None else np.asarray(corrupt),
+        )
+
+    @classmethod
+    def from_minari(cls, dataset: str | Path | MinariDataset) -> Demonstrations:
+        """Demonstrations from a Minari dataset: its id, its folder, or the dataset itself."""
+        from robust_bc.minari_source import read_minari
+
+        return read_minari(dataset)
+
+    def __len__(self) -> int:
+        return len(self.observations)
+
+    @property
+    def observation_size(self) -> int:
+        return int(self.observations.shape[1])
+
+    @property
+    def action_size(self) -> int:
+        return int(self.actions.shape[1])
+
+    def select(self, keep: ArrayLike) -> Demonstrations:
+        """The pairs that a boolean mask or an index array picks."""
+        chosen = np.asarray(keep)
+        return Demonstrations(
+            observations=self.observations[chosen],
+            actions=self.actions[chosen],
+            episodes=self.episodes[chosen],
+            action_space=self.action_space,
+            corrupt=None if self.corrupt is None else self.corrupt[chosen],
+        )
+
+    def clean(self) -> Demonstrations:
+        """Only the pairs known to be good: what the oracle learns from."""
+        if self.corrupt is None:
+            raise RobustBCError("corrupt is not known for these demonstrations, so the clean pairs cannot be told.")
+        return self.select(~self.corrupt)
+
+
+def _numbers(values: NDArray[Any], name: str, shape: str) -> NDArray[np.floating[Any]]:
+    """A read-only two-dimensional float array with finite entries only."""
+    try:
+        array = np.asarray(values)
+        if array.dtype not in (np.float32, np.float64):
+            if array.dtype.kind not in "iuf":
+                raise TypeError
+            array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise RobustBCError(f"{name} must be an array of real numbers, but its type is {array.dtype}.") from None
+    if array.ndim != 2:
+        hint = f"; reshape it with {name}.reshape(-1, 1)" if array.ndim == 1 else ""
+        raise RobustBCError(f"{name} must have the shape {shape}, but its shape is {array.shape}{hint}.")
+    if array.shape[1] == 0:
+        raise RobustBCError(f"{name} must have at least one column, but its shape is {array.shape}.")
+    finite = np.isfinite(array)
+    if not finite.all():
+        row, column = (int(index) for index in np.argwhere(~finite)[0])
+        raise RobustBCError(
+            f"{name} must be finite, but row {row}, column {column} is {array[row, column]}"
+            f" ({int((~finite).sum())} such entries in all); drop those pairs first."
+        )
+    return _read_only(array)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _same_length(name: str, length: int, pairs: int) -> None:
+    if length != pairs:
+        raise RobustBCError(f"{name} has {length} rows, but observations has {pairs}; they must be the same.")
+
+
+def _episode_index(episodes: NDArray[Any], pairs: int) -> NDArray[np.int64]:
+    index = np.asarray(episodes)
+    if index.ndim != 1 or index.dtype.kind not in "iu":
+        raise RobustBCError(
+            f"episodes must be one whole number per pair, but it has type {index.dtype} and shape {index.shape}."
+        )
+    _same_length("episodes", len(index), pairs)
+    return _read_only(index.astype(np.int64))
+
+
+def _labels(corrupt: NDArray[Any], pairs: int) -> NDArray[np.bool_]:
+    labels = np.asarray(corrupt)
+    if labels.ndim != 1 or not (labels.dtype.kind == "b" or np.isin(labels, (0, 1)).all()):
+        raise RobustBCError(f"corrupt must be one true or false per pair, but its shape is {labels.shape}.")
+    _same_length("corrupt", len(labels), pairs)
+    return _read_only(labels.astype(np.bool_))
+
+
+def _check_action_space(space: spaces.Box, action_size: int) -> None:
+    if not isinstance(space, spaces.Box):
+        raise RobustBCError(f"action_space must be a gymnasium Box, but it is {space}.")
+    if space.shape != (action_size,):
+        raise RobustBCError(f"action_space has the shape {space.shape}, but an action has {action_size} numbers.")

@@ -1,0 +1,189 @@
+"""`fit`: demonstrations in, a policy out; `fit_fleet`: many data sets at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from robust_bc.demonstrations import Demonstrations
+from robust_bc.devices import resolve_device
+from robust_bc.errors import RobustBCError
+from robust_bc.methods import get_method
+from robust_bc.methods.base import Method, Settings
+from robust_bc.normalisation import Normalisation
+from robust_bc.policy import Policy
+from robust_bc.seeding import MemberSeed, check_seed
+from robust_bc.training.data import make_fleet_data
+from robust_bc.training.trainer import Trainer
+
+LARGEST_FLEET = 64
+"""Networks that are trained together. More than this no longer gets faster on a CPU, and memory would grow."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a fit is: steps done and in all, and the mean loss of the latest block."""
+
+    done: int
+    total: int
+    loss: float
+
+
+ProgressCallback = Callable[[Progress], None]
+
+
+def fit(
+    demonstrations: Demonstrations,
+    method: str = "choicenet",
+    members: int = 1,
+    seed: int = 0,
+    device: str | torch.device = "auto",
+    progress: ProgressCallback | None = None,
+    **settings: Any,
+) -> Policy:
+    """Fit a policy to demonstrations of mixed quality.
+
+    `members` above 1 gives an ensemble whose actions are averaged. `settings` are those of the method
+    (`robust-bc methods` lists the methods, `robust-bc train --method M --help` the settings of one). The same seed
+    gives the same policy, to the bit on the same machine.
+    """
+    return fit_fleet([demonstrations], method, members, [seed], device, progress, **settings)[0]
+
+
+def fit_fleet(
+    demonstrations: Sequence[Demonstrations],
+    method: str = "choicenet",
+    members: int = 1,
+    seeds: Sequence[int] | None = None,
+    device: str | torch.device = "auto",
+    progress: ProgressCallback | None = None,
+    **settings: Any,
+) -> list[Policy]:
+    """Fit one policy to each of many demonstrations of the same shape, all at once.
+
+    Every policy depends on its own demonstrations and seed only (0, 1, 2, ... unless given), not on its company.
+    """
+    plan = FitPlan.make(demonstrations, method, members, seeds, device, settings)
+    group = max(1, LARGEST_FLEET // plan.networks_per_policy)
+    groups = [range(start, min(start + group, len(plan.seeds))) for start in range(0, len(plan.seeds), group)]
+    total = plan.settings.steps * len(groups)
+    policies: list[Policy] = []
+    for number, which in enumerate(groups):
+        trainer = plan.trainer(which)
+        before = number * plan.settings.steps
+
+        def report(trainer: Trainer, before: int = before) -> None:
+            if progress is not None:
+                progress(Progress(before + trainer.step, total, float(np.mean(trainer.history.values[-1][0]))))
+
+        trainer.run(report)
+        policies += plan.policies(which, trainer)
+    return policies
+
+
+@dataclass(frozen=True, eq=False)
+class FitPlan:
+    """Everything a fit was asked for, checked."""
+
+    demonstrations: Sequence[Demonstrations]
+    normalisations: Sequence[Normalisation]
+    method: Method[Any]
+    settings: Settings
+    members: int
+    seeds: Sequence[int]
+    device: torch.device
+
+    @classmethod
+    def make(
+        cls,
+        demonstrations: Sequence[Demonstrations],
+        method: str,
+        members: int,
+        seeds: Sequence[int] | None,
+        device: str | torch.device,
+        settings: dict[str, Any],
+    ) -> FitPlan:
+        """Check what was asked for before anything is computed."""
+        if not demonstrations:
+            raise RobustBCError("demonstrations is empty; give at least one set of pairs.")
+        sizes = {(d.observation_size, d.action_size) for d in demonstrations}
+        if len(sizes) > 1:
+            raise RobustBCError(
+                f"demonstrations of one fleet must have the same sizes, but they have {sorted(sizes)}"
+                " (observation size, action size)."
+            )
+        if isinstance(members, bool) or not isinstance(members, int) or members < 1:
+            raise RobustBCError(f"members must be a whole number of at least 1, but it is {members!r}.")
+        chosen = [check_seed(seed) for seed in (range(len(demonstrations)) if seeds is None else seeds)]
+        if len(chosen) != len(demonstrations):
+            raise RobustBCError(f"seeds has {len(chosen)} entries, but there are {len(demonstrations)} data sets.")
+        known = get_method(method)
+        resolved: Settings = known.settings(settings)
+        return cls(
+            demonstrations=demonstrations,
+            normalisations=[Normalisation.of(d, resolved.action_scaling) for d in demonstrations],
+            method=known,
+            settings=resolved,
+            members=members,
+            seeds=chosen,
+            device=resolve_device(device),
+        )
+
+    @property
+    def networks_per_policy(self) -> int:
+        return self.members * self.settings.restarts
+
+    def trainer(self, which: Sequence[int]) -> Trainer:
+        """A trainer for these policies: their members side by side, and the restarts of each member."""
+        networks = [
+            (place, MemberSeed(self.seeds[policy], member, restart))
+            for place, policy in enumerate(which)
+            for member in range(self.members)
+            for restart in range(self.settings.restarts)
+        ]
+        held_out = self.settings.held_out if self.settings.needs_held_out else None
+        data = make_fleet_data(
+            [self.demonstrations[policy] for policy in which],
+            [self.normalisations[policy] for policy in which],
+            networks,
+            held_out,
+            self.device,
+        )
+        return Trainer(self.method, self.settings, data, [seed for _, seed in networks], self.device)
+
+    def policies(self, which: Sequence[int], trainer: Trainer) -> list[Policy]:
+        """The policies of a finished trainer, with the best restart of each member."""
+        trainer.finish()
+        scores = trainer.best_score.double().cpu().numpy()
+        usable = trainer.finite_members()
+        ranked = np.where(usable & ~np.isnan(scores), scores, np.inf).reshape(-1, self.settings.restarts)
+        winners = (np.arange(len(ranked)) * self.settings.restarts + ranked.argmin(1)).reshape(-1, self.members)
+        return [
+            self._policy(policy, trainer, [int(network) for network in winners[place]], usable)
+            for place, policy in enumerate(which)
+        ]
+
+    def _policy(
+        self, policy: int, trainer: Trainer, networks: list[int], usable: np.ndarray[Any, np.dtype[np.bool_]]
+    ) -> Policy:
+        if not usable[networks].all():
+            raise RobustBCError(
+                f"training of '{self.method.name}' with seed {self.seeds[policy]} diverged; lower learning_rate"
+                f" (it is {self.settings.learning_rate})."
+            )
+        pairs = self.demonstrations[policy]
+        fleet = self.method.fleet(self.settings, self.members, pairs.observation_size, pairs.action_size)
+        fleet.load_state_dict({name: t[networks].cpu() for name, t in trainer.fleet.state_dict().items()})
+        return Policy(
+            self.method,
+            self.settings,
+            fleet,
+            self.normalisations[policy],
+            pairs.action_space,
+            self.device,
+            trainer.history.select(networks),
+        )

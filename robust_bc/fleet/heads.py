@@ -1,0 +1,144 @@
+"""The three heads: a point, a free mixture, and mixtures correlated with a target."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from robust_bc.fleet.cholesky import (
+    correlated_means,
+    local_products,
+    marginal_variance,
+    shared_products,
+    slack,
+)
+from robust_bc.fleet.linear import FleetLinear
+from robust_bc.fleet.network import Head
+from robust_bc.mixture import MixtureParameters
+
+WeightNoise = Literal["marginal", "local", "shared"]
+
+
+class RegressionHead(Head):
+    """One point per observation: a single mixture of zero variance."""
+
+    def __init__(self, members: int, features: int, actions: int) -> None:
+        super().__init__()
+        self.mean = FleetLinear(members, features, actions)
+
+    def forward(self, features: Tensor, noise: Tensor | None, progress: float) -> MixtureParameters:
+        means = self.mean(features).unsqueeze(1)  # (M, 1, D, B)
+        return MixtureParameters(
+            log_weights=torch.zeros_like(means[:, :, 0]), means=means, variances=torch.zeros_like(means)
+        )
+
+    def act(self, parameters: MixtureParameters) -> Tensor:
+        return parameters.means[:, 0]
+
+
+class MDNHead(Head):
+    """A mixture density network (Bishop 1994): weights, means and variances all free."""
+
+    def __init__(self, members: int, features: int, actions: int, *, mixtures: int, variance_floor: float) -> None:
+        super().__init__()
+        self.actions = actions
+        self.mixtures = mixtures
+        self.variance_floor = variance_floor
+        self.outputs = FleetLinear(members, features, mixtures * (1 + 2 * actions))
+
+    def forward(self, features: Tensor, noise: Tensor | None, progress: float) -> MixtureParameters:
+        each = self.mixtures * self.actions
+        logits, means, log_variances = self.outputs(features).split((self.mixtures, each, each), 1)
+        shape = (logits.shape[0], self.mixtures, self.actions, logits.shape[2])
+        return MixtureParameters(
+            log_weights=torch.log_softmax(logits, 1),
+            means=means.reshape(shape),
+            variances=log_variances.reshape(shape).exp() + self.variance_floor,
+        )
+
+    def act(self, parameters: MixtureParameters) -> Tensor:
+        """The mean of the heaviest mixture."""
+        heaviest = parameters.log_weights.argmax(1)  # (M, B)
+        index = heaviest[:, None, None, :].expand(-1, 1, parameters.means.shape[2], -1)
+        return parameters.means.gather(1, index).squeeze(1)
+
+
+class ChoiceNetHead(Head):
+    """K mixtures whose means are correlated with one target through the Cholesky block.
+
+    ρ_1 = 1 is the target; ρ_k = tanh(·) for the others; Σ_k = (1 − ρ_k²)·Σ_0 + τ⁻¹. The weight noise of the block
+    is either sampled (per sample, `local`, or per batch, `shared`, as in the paper) or integrated out (`marginal`),
+    which is exact for each mixture because the noise is Gaussian. Without noise, the mixture is always the marginal.
+
+    The output bias b is not one of the correlated weights: μ_k = b + W̃_k h. It is the learned point about which
+    ρ = −1 mirrors the target and around which ρ = 0 spreads, so both mean the same wherever the actions' zero is.
+    """
+
+    def __init__(
+        self,
+        members: int,
+        features: int,
+        actions: int,
+        *,
+        mixtures: int,
+        sigma_z: float,
+        noise: WeightNoise,
+        tau_inverse: float,
+        tau_inverse_start: float,
+        tau_anneal: float,
+    ) -> None:
+        super().__init__()
+        self.actions = actions
+        self.features = features
+        self.mixtures = mixtures
+        self.sigma_z = sigma_z
+        self.noise = noise
+        self.tau_inverse = tau_inverse
+        self.tau_inverse_start = tau_inverse_start
+        self.tau_anneal = tau_anneal
+        # One product for everything: target D, ρ of the others K−1, π K, Σ_0 D.
+        self.parts = (actions, mixtures - 1, mixtures, actions)
+        self.outputs = FleetLinear(members, features, sum(self.parts))
+
+    def noise_shape(self, batch: int) -> tuple[int, ...]:
+        sampled = {
+            "marginal": (),
+            "local": (2, self.actions, batch),
+            "shared": (2, self.actions, self.features),
+        }
+        return sampled[self.noise]
+
+    def variance_floor(self, progress: float) -> float:
+        """τ⁻¹ at this point: falls geometrically from its start to its end over the annealed share."""
+        left = 1 - progress / self.tau_anneal if progress < self.tau_anneal else 0.0
+        return math.exp(left * math.log(self.tau_inverse_start) + (1 - left) * math.log(self.tau_inverse))
+
+    def forward(self, features: Tensor, noise: Tensor | None, progress: float) -> MixtureParameters:
+        target, raw, logits, log_base = self.outputs(features).split(self.parts, 1)
+        others = torch.tanh(raw)  # (M, K−1, B)
+        floor = self.variance_floor(progress)
+        spread = slack(others).unsqueeze(2) * log_base.exp().unsqueeze(1)  # (M, K−1, D, B)
+        bias = self.outputs.bias
+        assert bias is not None
+        pivot = bias[:, : self.actions]  # (M, D, 1)
+        lever = target - pivot  # μh, (M, D, B)
+        if noise is None:
+            means = others.unsqueeze(2) * lever.unsqueeze(1)
+            spread = spread + marginal_variance(features, others, self.sigma_z).unsqueeze(2)
+        else:
+            products = local_products if self.noise == "local" else shared_products
+            means = correlated_means(lever, others, products(features, noise), self.sigma_z)
+        means = means + pivot.unsqueeze(1)
+        return MixtureParameters(
+            log_weights=torch.log_softmax(logits, 1),
+            means=torch.cat((target.unsqueeze(1), means), 1),
+            variances=torch.cat((torch.zeros_like(target).unsqueeze(1), spread), 1) + floor,
+            correlations=torch.cat((torch.ones_like(logits[:, :1]), others), 1),
+        )
+
+    def act(self, parameters: MixtureParameters) -> Tensor:
+        """The target, μᵀh: what mixture 1 says with ρ_1 = 1."""
+        return parameters.means[:, 0]

@@ -1,0 +1,85 @@
+"""`choicenet`: mixtures correlated with one target through a Cholesky block (Choi et al., CVPR 2020)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from robust_bc.fleet.heads import ChoiceNetHead, WeightNoise
+from robust_bc.losses import LossTerms, choicenet_loss
+from robust_bc.methods.base import Method, Settings
+from robust_bc.mixture import MixtureParameters, log_likelihood
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceNetSettings(Settings):
+    """Settings of ChoiceNet; Greek names as in the paper."""
+
+    mixtures: int = 5
+    """K, the target and its K−1 correlated rivals."""
+    likelihood_weight: float = 1.0
+    """λ_MDN, weight of the mixture likelihood."""
+    kl_weight: float = 2.0
+    """λ_KL, weight of KL(softmax(ρ) ‖ π): how firmly the target must own the data."""
+    l2_weight: float = 0.1
+    """λ_L2 at the start, weight of the squared error of the target."""
+    l2_anneal: float = 0.1
+    """Share of training over which λ_L2 falls linearly to zero; 0 leaves it constant."""
+    tau_inverse: float = 1e-2
+    """τ⁻¹, variance of the target in units of the normalised actions."""
+    tau_inverse_start: float = 1.0
+    """τ⁻¹ at the start of training; equal to `tau_inverse`, it is not annealed."""
+    tau_anneal: float = 0.6
+    """Share of training over which τ⁻¹ falls geometrically from its start (graduated non-convexity)."""
+    sigma_z: float = 1.5
+    """σ_Z, deviation of the weight noise of uncorrelated mixtures."""
+    noise: WeightNoise = "marginal"
+    """The weight noise is integrated out, or sampled per sample (local) or per batch (shared, as in the paper)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_positive("mixtures", "likelihood_weight", "tau_inverse", "tau_inverse_start", "sigma_z")
+        self.require_not_negative("kl_weight", "l2_weight")
+        self.require_share("l2_anneal", "tau_anneal")
+
+    def l2_weight_at(self, progress: float) -> float:
+        """λ_L2 after this share of training."""
+        left = max(0.0, 1 - progress / self.l2_anneal) if self.l2_anneal > 0 else 1.0
+        return self.l2_weight * left
+
+
+class ChoiceNet(Method[ChoiceNetSettings]):
+    """MDN + L2 + KL loss on correlated mixtures; acts by the target."""
+
+    name = "choicenet"
+    summary = "mixtures correlated with one target; assumes that good actions are one function of the state"
+    settings_type = ChoiceNetSettings
+    part_names = ("nll", "l2", "kl")
+
+    def head(self, settings: ChoiceNetSettings, members: int, features: int, actions: int) -> ChoiceNetHead:
+        return ChoiceNetHead(
+            members,
+            features,
+            actions,
+            mixtures=settings.mixtures,
+            sigma_z=settings.sigma_z,
+            noise=settings.noise,
+            tau_inverse=settings.tau_inverse,
+            tau_inverse_start=settings.tau_inverse_start,
+            tau_anneal=settings.tau_anneal,
+        )
+
+    def loss(
+        self, settings: ChoiceNetSettings, parameters: MixtureParameters, actions: Tensor, progress: float
+    ) -> LossTerms:
+        return choicenet_loss(
+            parameters,
+            actions,
+            likelihood_weight=settings.likelihood_weight,
+            l2_weight=settings.l2_weight_at(progress),
+            kl_weight=settings.kl_weight,
+        )
+
+    def held_out_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
+        return -log_likelihood(parameters, actions)

@@ -1,0 +1,28 @@
+"""`mlp`: plain behaviour cloning, the least-squares network that robust methods are measured against."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from robust_bc.fleet.heads import RegressionHead
+from robust_bc.losses import LossTerms, regression_loss
+from robust_bc.methods.base import Method, Settings
+from robust_bc.mixture import MixtureParameters
+
+
+class MLP(Method[Settings]):
+    """Least squares: min ‖y − f(x)‖²."""
+
+    name = "mlp"
+    summary = "plain behaviour cloning by least squares; assumes that all demonstrations are good"
+    settings_type = Settings
+    part_names = ("l2",)
+
+    def head(self, settings: Settings, members: int, features: int, actions: int) -> RegressionHead:
+        return RegressionHead(members, features, actions)
+
+    def loss(self, settings: Settings, parameters: MixtureParameters, actions: Tensor, progress: float) -> LossTerms:
+        return regression_loss(parameters, actions)
+
+    def held_out_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
+        return (actions - parameters.means[:, 0]).square().sum(1)

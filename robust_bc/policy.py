@@ -1,0 +1,150 @@
+"""A fitted policy: observations in, actions out, for one member or an ensemble."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from numpy.typing import ArrayLike, NDArray
+
+from robust_bc.errors import RobustBCError
+from robust_bc.fleet.network import Fleet
+from robust_bc.mixture import MixtureParameters, sample
+from robust_bc.normalisation import Normalisation
+
+if TYPE_CHECKING:
+    from robust_bc.methods.base import Method, Settings
+    from robust_bc.training.history import History
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """What every member believes about the action at each observation, in the units of the actions."""
+
+    weights: Array  # (M, B, K), sum to 1 over K
+    means: Array  # (M, B, K, D)
+    variances: Array  # (M, B, K, D)
+    correlations: Array | None  # (M, B, K): ρ of each mixture with the target; None unless the method has it
+
+
+class Policy:
+    """What `fit` gives and `load_policy` reads; works as it is in Stable-Baselines3's `evaluate_policy`."""
+
+    def __init__(
+        self,
+        method: Method[Any],
+        settings: Settings,
+        fleet: Fleet,
+        normalisation: Normalisation,
+        action_space: spaces.Box | None,
+        device: torch.device,
+        history: History | None = None,
+    ) -> None:
+        self.method = method
+        self.settings = settings
+        self.normalisation = normalisation
+        self.action_space = action_space
+        self.device = device
+        self.history = history
+        """How training went; None for a policy that was loaded from a folder."""
+        self._fleet = fleet.to(device).requires_grad_(False).eval()
+        self._generator = torch.Generator().manual_seed(0)
+
+    def __repr__(self) -> str:
+        return (
+            f"Policy(method={self.method.name!r}, members={self.members},"
+            f" observations={self.observation_size}, actions={self.action_size}, device='{self.device}')"
+        )
+
+    @property
+    def members(self) -> int:
+        return next(self._fleet.parameters()).shape[0]
+
+    @property
+    def observation_size(self) -> int:
+        return len(self.normalisation.observations.centre)
+
+    @property
+    def action_size(self) -> int:
+        return len(self.normalisation.actions.centre)
+
+    def reseed(self, seed: int) -> None:
+        """Start the random stream of non-deterministic actions anew."""
+        self._generator.manual_seed(seed)
+
+    def predict(
+        self,
+        observation: ArrayLike,
+        state: tuple[NDArray[Any], ...] | None = None,
+        episode_start: NDArray[Any] | None = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[np.float32], tuple[NDArray[Any], ...] | None]:
+        """The action for one observation (S,) or for a batch (B, S), and the state as it came.
+
+        Deterministic actions are the mean over members of each member's choice (the target of ChoiceNet, the
+        heaviest mixture of an MDN). Otherwise a member is drawn, then a mixture by its weight, then an action.
+        """
+        batch = self._check(observation)
+        parameters = self._parameters(batch)
+        with torch.no_grad():
+            if deterministic:
+                chosen = self._fleet.head.act(parameters).double().cpu().mean(0)  # (D, B)
+            else:
+                drawn = sample(parameters, self._generator)  # (M, D, B)
+                member = torch.randint(len(drawn), (1, 1, len(batch)), generator=self._generator)
+                index = member.expand(1, drawn.shape[1], -1).to(drawn.device)
+                chosen = drawn.gather(0, index).squeeze(0).double().cpu()
+        actions = self.normalisation.actions.backward(chosen.numpy().T)  # (B, D)
+        if self.action_space is not None:
+            actions = np.clip(actions, self.action_space.low, self.action_space.high)
+        single = np.ndim(observation) == 1
+        return (actions[0] if single else actions).astype(np.float32), state
+
+    def mixture(self, observations: ArrayLike) -> Mixture:
+        """The whole mixture, and ρ where the method has it, at observations (B, S) or at one (S,)."""
+        parameters = self._parameters(self._check(observations))
+        actions = self.normalisation.actions
+        means = parameters.means.permute(0, 3, 1, 2).double().cpu().numpy()
+        variances = parameters.variances.permute(0, 3, 1, 2).double().cpu().numpy()
+        correlations = parameters.correlations
+        return Mixture(
+            weights=parameters.log_weights.double().exp().transpose(1, 2).cpu().numpy(),
+            means=actions.backward(means),
+            variances=variances * actions.scale**2,
+            correlations=None if correlations is None else correlations.double().transpose(1, 2).cpu().numpy(),
+        )
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `config.json` and `model.safetensors` into the folder."""
+        from robust_bc.policy_files import save_policy
+
+        return save_policy(self, Path(folder))
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """The weights by name."""
+        return {name: tensor.detach() for name, tensor in self._fleet.state_dict().items()}
+
+    @torch.no_grad()
+    def _parameters(self, batch: NDArray[Any]) -> MixtureParameters:
+        normalised = torch.from_numpy(self.normalisation.observations.forward(batch).T).to(self.device)
+        parameters: MixtureParameters = self._fleet(normalised.unsqueeze(0))  # (1, S, B) serves all members
+        return parameters
+
+    def _check(self, observation: ArrayLike) -> NDArray[Any]:
+        """A finite batch (B, S)."""
+        values = np.asarray(observation)
+        batch = values[None] if values.ndim == 1 else values
+        if batch.ndim != 2 or batch.shape[1] != self.observation_size:
+            raise RobustBCError(
+                f"observation must have the shape ({self.observation_size},) or (B, {self.observation_size}),"
+                f" but its shape is {values.shape}."
+            )
+        if not np.isfinite(batch).all():
+            raise RobustBCError("observation must be finite, but it has NaN or infinite entries.")
+        return batch

@@ -1,0 +1,176 @@
+"""A training run in a folder: settings, TensorBoard log, history, checkpoint and policy, and going on after a stop."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import torch
+
+import robust_bc
+from robust_bc.demonstrations import Demonstrations
+from robust_bc.errors import RobustBCError
+from robust_bc.files import make_folder, write_json, write_whole
+from robust_bc.fitting import FitPlan, Progress, ProgressCallback
+from robust_bc.policy import Policy
+from robust_bc.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
+from robust_bc.training.trainer import Trainer
+
+RUN_FILE = "run.json"
+CHECKPOINT_FILE = "checkpoints/latest.safetensors"
+HISTORY_FILE = "history.csv"
+POLICY_FOLDER = "policy"
+TENSORBOARD_FOLDER = "tensorboard"
+
+
+def train_run(
+    folder: Path,
+    demonstrations: Demonstrations,
+    *,
+    source: str,
+    method: str = "choicenet",
+    members: int = 1,
+    seed: int = 0,
+    device: str = "auto",
+    resume: bool = False,
+    checkpoint_every: int = 250,
+    progress: ProgressCallback | None = None,
+    **settings: Any,
+) -> Policy:
+    """Fit a policy and keep everything about it in `folder`.
+
+    A run that was interrupted or killed goes on from its last checkpoint with `resume`, to the same bits as one that
+    was never stopped. Without `resume`, a folder that already has a run is left alone.
+    """
+    plan = FitPlan.make([demonstrations], method, members, [seed], device, settings)
+    about = _describe(plan, source)
+    _claim(folder, about, resume)
+    trainer = plan.trainer([0])
+    mark = fingerprint([demonstrations], trainer)
+    checkpoint = folder / CHECKPOINT_FILE
+    if resume and checkpoint.exists():
+        read_checkpoint(checkpoint, trainer, mark)
+    write_json(folder / RUN_FILE, {**about, "finished": False})
+
+    def save_progress() -> None:
+        if trainer.step > 0:
+            write_checkpoint(checkpoint, trainer, mark)
+            write_whole(folder / HISTORY_FILE, trainer.history.to_csv())
+
+    with TensorBoardLog(folder / TENSORBOARD_FOLDER, trainer.step) as log:
+        saved = trainer.step
+
+        def after_block(trainer: Trainer) -> None:
+            nonlocal saved
+            log.write(trainer)
+            if trainer.step - saved >= checkpoint_every:
+                save_progress()
+                saved = trainer.step
+            if progress is not None:
+                loss = float(np.mean(trainer.history.values[-1][0]))
+                progress(Progress(trainer.step, plan.settings.steps, loss))
+
+        try:
+            trainer.run(after_block)
+        finally:
+            save_progress()  # also when it is interrupted: nothing is lost on Ctrl-C
+    policy = plan.policies([0], trainer)[0]
+    policy.save(folder / POLICY_FOLDER)
+    write_json(folder / RUN_FILE, {**about, "finished": True})
+    return policy
+
+
+class TensorBoardLog:
+    """Learning curves for TensorBoard, one per member and part of the loss."""
+
+    def __init__(self, folder: Path, step: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        make_folder(folder)
+        # Steps that a killed run logged after its last checkpoint are purged, not shown twice.
+        self._writer = SummaryWriter(str(folder), purge_step=step or None)
+
+    def write(self, trainer: Trainer) -> None:
+        """The latest row of the history."""
+        history = trainer.history
+        latest = dict(zip(history.names, history.values[-1], strict=True))
+        if history.held_out_steps and history.held_out_steps[-1] == trainer.step:
+            latest["held_out"] = history.held_out[-1]
+        for name, members in latest.items():
+            for member, value in enumerate(members):
+                if np.isfinite(value):
+                    self._writer.add_scalar(f"{name}/network-{member}", float(value), trainer.step)
+
+    def __enter__(self) -> TensorBoardLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writer.close()
+
+
+def _describe(plan: FitPlan, source: str) -> dict[str, Any]:
+    """The resolved run: enough to repeat it."""
+    pairs = plan.demonstrations[0]
+    return {
+        "format": "robust-bc run",
+        "dataset": source,
+        "pairs": len(pairs),
+        "episodes": len(np.unique(pairs.episodes)),
+        "method": plan.method.name,
+        "settings": asdict(plan.settings),
+        "members": plan.members,
+        "seed": plan.seeds[0],
+        "device": str(plan.device),
+        "versions": {
+            "robust_bc": robust_bc.__version__,
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+    }
+
+
+def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
+    """Make sure that the folder is ours to write: empty, or with `resume` a run of just these settings."""
+    run_file = folder / RUN_FILE
+    if not run_file.exists():
+        if folder.is_dir() and any(folder.iterdir()):
+            raise RobustBCError(f"'{folder}' has other files in it; name a new folder.")
+        make_folder(folder)
+        return
+    if not resume:
+        raise RobustBCError(f"'{folder}' already has a run; go on with it by --resume, or name a new folder.")
+    try:
+        before = json.loads(run_file.read_text())
+        different = [name for name in _IDENTITY if before[name] != _plain(about[name])]
+        different += [
+            f"settings.{name}"
+            for name, value in _plain(about["settings"]).items()
+            if before["settings"].get(name) != value
+        ]
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as problem:
+        raise RobustBCError(f"'{run_file}' is not the description of a run; name a new folder.") from problem
+    if different:
+        raise RobustBCError(
+            f"'{folder}' was started with another {_listed(different)}; resume with the same, or name a new folder."
+        )
+
+
+_IDENTITY = ("dataset", "pairs", "method", "members", "seed")
+
+
+def _plain(value: Any) -> Any:
+    """As it looks after a trip through JSON: tuples are lists."""
+    return json.loads(json.dumps(value))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,44 @@
+"""Random streams that belong to one member and one purpose, whoever else is in the fleet.
+
+Every stream is made from (seed, member, restart, purpose, index) alone. Nothing carries over from one draw to the
+next, so a resumed run needs no generator state and a member draws the same numbers in any fleet and on any device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from robust_bc.errors import RobustBCError
+
+
+class Purpose(IntEnum):
+    """What a stream is for; the numbers are part of the file format of a resumable run."""
+
+    INITIALISE = 0
+    SPLIT = 1
+    TRAIN = 2
+
+
+@dataclass(frozen=True)
+class MemberSeed:
+    """Which network this is: one restart of one member of the policy with this seed."""
+
+    seed: int
+    member: int = 0
+    restart: int = 0
+
+    def stream(self, purpose: Purpose, index: int = 0) -> np.random.Generator:
+        """A fresh generator; restarts share their split, so that their held-out scores can be compared."""
+        restart = 0 if purpose is Purpose.SPLIT else self.restart
+        sequence = np.random.SeedSequence(self.seed, spawn_key=(self.member, restart, int(purpose), index))
+        return np.random.Generator(np.random.SFC64(sequence))
+
+
+def check_seed(seed: int) -> int:
+    """A whole number from 0 up, or an error that says so."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise RobustBCError(f"seed must be a whole number of at least 0, but it is {seed!r}.")
+    return int(seed)

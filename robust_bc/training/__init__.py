@@ -1,0 +1,1 @@
+"""Fitting a fleet: its data, its loop, its history and its checkpoints."""

@@ -1,0 +1,128 @@
+"""The data of a fleet: one pool of normalised pairs, and for every member which of them it trains on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from robust_bc.demonstrations import Demonstrations
+from robust_bc.errors import RobustBCError
+from robust_bc.normalisation import Normalisation
+from robust_bc.seeding import MemberSeed, Purpose
+
+Index = NDArray[np.int64]
+
+HELD_OUT_LIMIT = 5000
+"""More held-out pairs than this would make evaluation slow without making it better."""
+FEWEST_EPISODES_TO_SPLIT = 5
+"""With fewer episodes than this, single pairs are held out instead of whole episodes."""
+
+
+@dataclass(frozen=True, eq=False)
+class FleetData:
+    """Pairs of all demonstrations side by side; members index into them, so ensembles copy nothing."""
+
+    observations: Tensor  # (ΣN, S) on the device
+    actions: Tensor  # (ΣN, D)
+    training: list[Index]  # per member, rows of the pool
+    held_out: Tensor | None  # (M, V) rows of the pool on the device, short members filled up by repetition
+    held_out_share: Tensor | None  # (M, V) weight of each in its member's mean; 0 for the filling
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The random part of some consecutive steps, drawn at once and moved to the device in one copy."""
+
+    rows: Tensor  # (C, M, B) rows of the pool
+    noise: Tensor | None  # (C, M, ...) standard normal
+
+
+def make_fleet_data(
+    demonstrations: Sequence[Demonstrations],
+    normalisations: Sequence[Normalisation],
+    members: Sequence[tuple[int, MemberSeed]],
+    held_out_share: float | None,
+    device: torch.device,
+) -> FleetData:
+    """The pool and the splits; a member is (which demonstrations, its seed)."""
+    observations = [n.observations.forward(d.observations) for d, n in zip(demonstrations, normalisations, strict=True)]
+    actions = [n.actions.forward(d.actions) for d, n in zip(demonstrations, normalisations, strict=True)]
+    starts = np.cumsum([0, *(len(d) for d in demonstrations)])
+    training: list[Index] = []
+    held_out: list[Index] = []
+    for which, seed in members:
+        kept, out = split(demonstrations[which].episodes, held_out_share, seed)
+        training.append(starts[which] + kept)
+        held_out.append(starts[which] + out)
+    rows, share = _pad(held_out) if held_out_share is not None else (None, None)
+    return FleetData(
+        observations=torch.from_numpy(np.concatenate(observations)).to(device),
+        actions=torch.from_numpy(np.concatenate(actions)).to(device),
+        training=training,
+        held_out=None if rows is None else rows.to(device),
+        held_out_share=None if share is None else share.to(device),
+    )
+
+
+def split(episodes: Index, share: float | None, seed: MemberSeed) -> tuple[Index, Index]:
+    """Rows to train on and rows to hold out.
+
+    Whole episodes go together where there are enough of them: neighbours in an episode are alike, and a held-out
+    pair whose neighbour was trained on would not tell memory from learning.
+    """
+    pairs = len(episodes)
+    everything = np.arange(pairs)
+    if share is None:
+        return everything, everything[:0]
+    wanted = min(round(share * pairs), HELD_OUT_LIMIT, pairs - 1)
+    if wanted < 1:
+        raise RobustBCError(
+            f"held_out={share} of {pairs} pairs leaves nothing to judge by;"
+            " give more demonstrations, or use neither restarts nor early_stopping."
+        )
+    stream = seed.stream(Purpose.SPLIT)
+    names, unit, sizes = np.unique(episodes, return_inverse=True, return_counts=True)
+    if FEWEST_EPISODES_TO_SPLIT <= len(names) < pairs:
+        order = stream.permutation(len(names))
+        # As many whole episodes as come closest to the share, but at least one and never all.
+        count = int(np.argmin(np.abs(np.cumsum(sizes[order])[:-1] - wanted))) + 1
+        out = np.isin(unit, order[:count])
+    else:
+        out = np.isin(everything, stream.permutation(pairs)[:wanted])
+    return everything[~out], everything[out][:HELD_OUT_LIMIT]
+
+
+def draw_block(
+    data: FleetData,
+    seeds: Sequence[MemberSeed],
+    index: int,
+    steps: int,
+    batch: int,
+    noise_shape: tuple[int, ...],
+    device: torch.device,
+) -> Block:
+    """Batches and noise of block `index`; each member draws from its own stream."""
+    rows = np.empty((steps, len(seeds), batch), dtype=np.int64)
+    noise = np.empty((steps, len(seeds), *noise_shape), dtype=np.float32) if noise_shape else None
+    for member, (seed, mine) in enumerate(zip(seeds, data.training, strict=True)):
+        stream = seed.stream(Purpose.TRAIN, index)
+        rows[:, member] = mine[stream.integers(len(mine), size=(steps, batch))]
+        if noise is not None:
+            noise[:, member] = stream.standard_normal((steps, *noise_shape), dtype=np.float32)
+    return Block(
+        rows=torch.from_numpy(rows).to(device, non_blocking=True),
+        noise=None if noise is None else torch.from_numpy(noise).to(device, non_blocking=True),
+    )
+
+
+def _pad(held_out: Sequence[Index]) -> tuple[Tensor, Tensor]:
+    """Rows of unequal number as one array, with weights that make a plain weighted sum the mean."""
+    longest = max(len(rows) for rows in held_out)
+    padded = np.stack([np.resize(rows, longest) for rows in held_out])
+    share = np.stack([(np.arange(longest) < len(rows)) / len(rows) for rows in held_out])
+    return torch.from_numpy(padded), torch.from_numpy(share.astype(np.float32))

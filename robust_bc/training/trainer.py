@@ -1,0 +1,137 @@
+"""The training loop: blocks of steps, looks at held-out pairs, and a state that can be saved at any block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from robust_bc.fleet.linear import initialise
+from robust_bc.methods.base import Method, Settings
+from robust_bc.seeding import MemberSeed
+from robust_bc.training.data import FleetData, draw_block
+from robust_bc.training.history import History
+from robust_bc.training.step import make_optimiser, training_step
+
+BLOCK_STEPS = 25
+"""Steps whose randomness is drawn together. Part of what a seed means: another value gives other results."""
+
+
+class Trainer:
+    """Trains one fleet; knows neither the mathematics of a method nor any simulator."""
+
+    def __init__(
+        self,
+        method: Method[Any],
+        settings: Settings,
+        data: FleetData,
+        seeds: Sequence[MemberSeed],
+        device: torch.device,
+    ) -> None:
+        self.method = method
+        self.settings = settings
+        self.data = data
+        self.seeds = list(seeds)
+        self.device = device
+        sizes = data.observations.shape[1], data.actions.shape[1]
+        self.fleet = method.fleet(settings, len(self.seeds), *sizes)
+        initialise(self.fleet, self.seeds)
+        self.fleet.to(device)
+        self.parameters = list(self.fleet.parameters())
+        self.optimiser = make_optimiser(self.parameters, settings, device)
+        self.step = 0
+        self.history = History(names=("total", *method.part_names))
+        self.best = [parameter.detach().clone() for parameter in self.parameters]
+        self.best_score = torch.full((len(self.seeds),), torch.inf, device=device)  # (M,)
+        self.stale = torch.zeros(len(self.seeds), dtype=torch.int64, device=device)  # evaluations without progress
+
+    @property
+    def finished(self) -> bool:
+        """All steps done, or every member given up on; the only question here that waits for the device."""
+        patience = self.settings.patience if self.settings.early_stopping else 0
+        return self.step >= self.settings.steps or bool(patience and (self.stale >= patience).all().item())
+
+    def run(self, after_block: Callable[[Trainer], None] | None = None) -> None:
+        """Train to the end."""
+        while not self.finished:
+            self.run_block()
+            if after_block is not None:
+                after_block(self)
+
+    def run_block(self) -> None:
+        """Up to the next multiple of the block length; the host waits for the device once, at its end."""
+        settings = self.settings
+        count = min(BLOCK_STEPS, settings.steps - self.step)
+        noise_shape = self.fleet.head.noise_shape(settings.batch_size)
+        index = self.step // BLOCK_STEPS
+        block = draw_block(self.data, self.seeds, index, count, settings.batch_size, noise_shape, self.device)
+        sums = torch.zeros(len(self.history.names), len(self.seeds), device=self.device)
+        looks: list[tuple[int, Tensor]] = []
+        for offset in range(count):
+            rows = block.rows[offset]  # (M, B)
+            terms = training_step(
+                self.fleet,
+                self.method,
+                settings,
+                self.optimiser,
+                self.data.observations[rows].transpose(1, 2),
+                self.data.actions[rows].transpose(1, 2),
+                None if block.noise is None else block.noise[offset],
+                self.step / settings.steps,
+            )
+            with torch.no_grad():
+                absent = torch.full_like(terms.total, torch.nan)
+                parts = [terms.parts.get(name, absent) for name in self.method.part_names]
+                sums += torch.stack([terms.total, *parts])
+            self.step += 1
+            if self.data.held_out is not None and (
+                self.step % settings.evaluate_every == 0 or self.step == settings.steps
+            ):
+                looks.append((self.step, self.look()))
+        self.history.steps.append(self.step)
+        self.history.values.append((sums / count).cpu().numpy())
+        for step, score in looks:
+            self.history.held_out_steps.append(step)
+            self.history.held_out.append(score.cpu().numpy())
+
+    @torch.no_grad()
+    def look(self) -> Tensor:
+        """Score the held-out pairs, (M,), and remember the weights of members that have never been better."""
+        score = self.held_out_score()
+        settings = self.settings
+        better = score < self.best_score
+        if settings.early_stopping and settings.patience:
+            better &= self.stale < settings.patience
+        if not settings.early_stopping:
+            better = torch.ones_like(better)  # the last weights count
+        self.best_score = torch.where(better, score, self.best_score)
+        if settings.early_stopping:
+            self.stale = torch.where(better, 0, self.stale + 1)
+            for best, parameter in zip(self.best, self.parameters, strict=True):
+                best.copy_(torch.where(better[:, None, None], parameter, best))
+        return score
+
+    @torch.no_grad()
+    def held_out_score(self) -> Tensor:
+        """Mean score of each member's held-out pairs, (M,)."""
+        rows, share = self.data.held_out, self.data.held_out_share
+        assert rows is not None
+        assert share is not None
+        parameters = self.fleet(self.data.observations[rows].transpose(1, 2))
+        actions = self.data.actions[rows].transpose(1, 2)
+        return (self.method.held_out_score(parameters, actions) * share).sum(1)
+
+    @torch.no_grad()
+    def finish(self) -> None:
+        """Put the weights in place that count."""
+        if self.settings.early_stopping:
+            for best, parameter in zip(self.best, self.parameters, strict=True):
+                parameter.copy_(best)
+
+    def finite_members(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which members have only finite weights, (M,)."""
+        finite = torch.stack([p.detach().flatten(1).isfinite().all(1) for p in self.parameters]).all(0)
+        return np.asarray(finite.cpu().numpy(), dtype=np.bool_)
