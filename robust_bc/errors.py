@@ -1,5 +1,8 @@
 """The one kind of error that is meant for the person at the keyboard."""
 
 
-class RobustBCError(ValueError):
-    """Something the user can put right; its message is one sentence that says what and how."""
+class RobustBCError(Exception):
+    """Something the user can put right; its message is one sentence that says what and how.
+
+    Not a ValueError: libraries in between (the argument parser) catch those and would wrap the sentence.
+    """

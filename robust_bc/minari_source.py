@@ -60,12 +60,7 @@ def open_minari(source: str | Path) -> MinariDataset:
         raise RobustBCError(
             f"'{source}' is neither a folder nor the id of a local Minari dataset; `minari list local` shows the ids."
         ) from problem
-    except (ValueError, TypeError) as problem:
-        raise RobustBCError(
-            f"'{source}' is neither an existing folder nor a Minari id such as 'mine/walker-v0'"
-            f" ({_first_line(problem)})."
-        ) from problem
-    except (OSError, KeyError, AssertionError, ImportError) as problem:
+    except (OSError, ValueError, TypeError, KeyError, AssertionError, ImportError) as problem:
         raise RobustBCError(f"dataset '{source}' cannot be read: {_first_line(problem)}.") from problem
 
 

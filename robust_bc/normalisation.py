@@ -13,8 +13,8 @@ from robust_bc.demonstrations import Demonstrations
 Array = NDArray[np.float64]
 ActionScaling = Literal["standard", "robust"]
 
-CONSTANT_COLUMN = 1e-8
-"""A column whose spread is below this share of its magnitude counts as constant and is not divided by it."""
+CONSTANT_COLUMN = 1e-12
+"""A column whose spread is below this share of its magnitude counts as constant."""
 MAD_TO_STANDARD_DEVIATION = 1.4826
 """The median absolute deviation of a normal distribution times this is its standard deviation."""
 
@@ -23,15 +23,19 @@ MAD_TO_STANDARD_DEVIATION = 1.4826
 class Affine:
     """Column-wise (x − centre) / scale and back, in double precision.
 
+    A constant column has the scale 0: forward gives 0 whatever the value, for nothing was learned about another one,
+    and backward gives the constant.
+
     Double precision and NumPy on purpose: a column such as a time stamp (1.7e9 ± 1) would lose its digits in
     float32, and MPS devices have no float64.
     """
 
     centre: Array  # (C,)
-    scale: Array  # (C,), never zero
+    scale: Array  # (C,)
 
     def forward(self, values: NDArray[Any]) -> NDArray[np.float32]:
-        return ((values - self.centre) / self.scale).astype(np.float32)
+        divisor = np.where(self.scale > 0, self.scale, np.inf)
+        return ((values - self.centre) / divisor).astype(np.float32)
 
     def backward(self, values: NDArray[Any]) -> Array:
         return values.astype(np.float64) * self.scale + self.centre
@@ -47,8 +51,8 @@ class Affine:
             scale = MAD_TO_STANDARD_DEVIATION * np.median(np.abs(columns - centre), axis=0)
             # More than half of a column may sit on one value (a gripper that is mostly open).
             scale = np.where(scale > 0, scale, columns.std(axis=0))
-        constant = scale <= CONSTANT_COLUMN * np.maximum(np.abs(centre), 1e-30)
-        return cls(centre=centre, scale=np.where(constant, 1.0, scale))
+        constant = scale <= CONSTANT_COLUMN * np.abs(centre)
+        return cls(centre=np.where(constant, columns[0], centre), scale=np.where(constant, 0.0, scale))
 
 
 @dataclass(frozen=True, eq=False)

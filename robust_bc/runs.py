@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -63,7 +66,7 @@ def train_run(
             write_checkpoint(checkpoint, trainer, mark)
             write_whole(folder / HISTORY_FILE, trainer.history.to_csv())
 
-    with TensorBoardLog(folder / TENSORBOARD_FOLDER, trainer.step) as log:
+    with TensorBoardLog(folder / TENSORBOARD_FOLDER, trainer.step) as log, stop_requests() as stop:
         saved = trainer.step
 
         def after_block(trainer: Trainer) -> None:
@@ -75,15 +78,41 @@ def train_run(
             if progress is not None:
                 loss = float(np.mean(trainer.history.values[-1][0]))
                 progress(Progress(trainer.step, plan.settings.steps, loss))
+            if stop.is_set():  # nothing is lost on Ctrl-C
+                save_progress()
+                raise KeyboardInterrupt
 
-        try:
-            trainer.run(after_block)
-        finally:
-            save_progress()  # also when it is interrupted: nothing is lost on Ctrl-C
+        trainer.run(after_block)
+        save_progress()
     policy = plan.policies([0], trainer)[0]
     policy.save(folder / POLICY_FOLDER)
     write_json(folder / RUN_FILE, {**about, "finished": True})
     return policy
+
+
+@contextmanager
+def stop_requests() -> Iterator[threading.Event]:
+    """Turns Ctrl-C and the SIGTERM of a cluster into a request that is met at the end of a block.
+
+    In the middle of one, some weights are a step ahead of others, and no resumed run could go on from there to the
+    same bits. A second Ctrl-C does not wait.
+    """
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked  # only the main thread may handle signals
+        return
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class TensorBoardLog:

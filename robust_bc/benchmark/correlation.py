@@ -1,4 +1,4 @@
-"""The paper's two-mixture experiment: does ρ say what kind of corruption there is, and where?"""
+"""The paper's two-mixture experiment: what ρ says about the kind and the place of corruption."""
 
 from __future__ import annotations
 

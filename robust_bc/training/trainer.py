@@ -68,7 +68,8 @@ class Trainer:
         noise_shape = self.fleet.head.noise_shape(settings.batch_size)
         index = self.step // BLOCK_STEPS
         block = draw_block(self.data, self.seeds, index, count, settings.batch_size, noise_shape, self.device)
-        sums = torch.zeros(len(self.history.names), len(self.seeds), device=self.device)
+        sums = {name: torch.zeros(len(self.seeds), device=self.device) for name in self.history.names}
+        counts = dict.fromkeys(self.history.names, 0)  # a part whose weight has fallen to zero is absent
         looks: list[tuple[int, Tensor]] = []
         for offset in range(count):
             rows = block.rows[offset]  # (M, B)
@@ -82,17 +83,17 @@ class Trainer:
                 None if block.noise is None else block.noise[offset],
                 self.step / settings.steps,
             )
-            with torch.no_grad():
-                absent = torch.full_like(terms.total, torch.nan)
-                parts = [terms.parts.get(name, absent) for name in self.method.part_names]
-                sums += torch.stack([terms.total, *parts])
+            for name, value in {"total": terms.total, **terms.parts}.items():
+                sums[name] += value.detach()
+                counts[name] += 1
             self.step += 1
             if self.data.held_out is not None and (
                 self.step % settings.evaluate_every == 0 or self.step == settings.steps
             ):
                 looks.append((self.step, self.look()))
         self.history.steps.append(self.step)
-        self.history.values.append((sums / count).cpu().numpy())
+        means = [sums[name] / counts[name] if counts[name] else sums[name] * torch.nan for name in sums]
+        self.history.values.append(torch.stack(means).cpu().numpy())
         for step, score in looks:
             self.history.held_out_steps.append(step)
             self.history.held_out.append(score.cpu().numpy())

@@ -1,0 +1,179 @@
+"""The command line as a person meets it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from robust_bc import Demonstrations, load_policy
+from tests.conftest import make_dataset
+
+FAST = ("--steps", "60", "--batch-size", "32", "--hidden", "16", "--device", "cpu")
+
+
+def robust_bc(*arguments: str | Path, cwd: Path, limit: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command; `limit` bounds the size of any file it writes, as a full disk does."""
+    start = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}));" if limit else ""
+    code = f"{start}from robust_bc.cli.main import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        timeout=300,
+    )
+
+
+def test_help_version_and_methods(tmp_path: Path) -> None:
+    assert "robust-bc COMMAND --help" in robust_bc("--help", cwd=tmp_path).stdout
+    assert robust_bc("--version", cwd=tmp_path).stdout.startswith("robust-bc ")
+    assert "benchmark synthetic" in robust_bc("benchmark", cwd=tmp_path).stdout
+    listed = robust_bc("methods", cwd=tmp_path)
+    assert [line.split()[0] for line in listed.stdout.splitlines()[:3]] == ["mlp", "mdn", "choicenet"]
+    described = json.loads(robust_bc("methods", "--json", cwd=tmp_path).stdout)
+    assert described["methods"][2]["settings"]["mixtures"] == 5
+
+
+def test_help_of_train_shows_the_settings_of_the_method(tmp_path: Path) -> None:
+    choicenet = robust_bc("train", "--help", cwd=tmp_path).stdout
+    mlp = robust_bc("train", "--method", "mlp", "--help", cwd=tmp_path).stdout
+    assert "--tau-inverse" in choicenet
+    assert "--tau-inverse" not in mlp
+    assert "--dataset" in mlp
+    assert "--steps" in mlp
+
+
+def test_train_writes_a_run_that_loads(dataset: str, tmp_path: Path) -> None:
+    done = robust_bc(
+        "train", "--dataset", dataset, "--method", "mlp", "--out", "run", "--members", "2", *FAST, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""  # a clean console: no warnings of libraries, no progress without a terminal
+    assert "policy: run/policy" in done.stdout
+    assert load_policy(tmp_path / "run").members == 2
+    told = robust_bc("train", "--dataset", dataset, "--out", "two", "--json", *FAST, cwd=tmp_path)
+    assert json.loads(told.stdout)["pairs"] == 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["magic"], "there is no command 'magic'; the commands are: methods, train, benchmark synthetic."),
+        (["benchmark", "magic"], "there is no command 'benchmark magic'"),
+        (["train", "--dataset", "DATA", "--out", "run", "--method", "magic"], "there is no method 'magic'"),
+        (["train", "--dataset", "none/such-v0", "--out", "run"], "neither a folder nor the id of a local Minari"),
+        (["train", "--dataset", "DATA", "--out", "run", "--steps", "0"], "setting 'steps' must be at least 1"),
+        (["train", "--dataset", "DATA", "--out", "DATAFOLDER"], "has other files in it"),
+        (["train", "--dataset", "DATA", "--out", "run", "--device", "cuda"], "device 'cuda' is not available"),
+        (["benchmark", "synthetic", "--functions", "sine"], "there is no function 'sine'"),
+        (["benchmark", "synthetic", "--methods", "magic"], "there is no method 'magic'"),
+        (["benchmark", "synthetic", "--rates", "1.5"], "a rate must be at least 0 and below 1, but it is 1.5"),
+        (["benchmark", "synthetic", "--rates", "a,b"], "is not a comma-separated list of numbers"),
+        (["benchmark", "synthetic", "--seeds", "0"], "--seeds must be at least 1"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    dataset: str, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    given = [{"DATA": dataset, "DATAFOLDER": str(tmp_path / "minari")}.get(word, word) for word in arguments]
+    before = sorted(tmp_path.rglob("*"))
+    done = robust_bc(*given, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert done.stderr.startswith("robust-bc: ")
+    assert done.stderr.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_unknown_options_are_explained(dataset: str, tmp_path: Path) -> None:
+    done = robust_bc("train", "--dataset", dataset, "--out", "run", "--stepz", "3", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "stepz" in done.stderr
+    assert "--steps" in done.stderr  # and what was probably meant
+    assert "Traceback" not in done.stderr
+
+
+def test_a_dataset_with_nan_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pairs: Demonstrations) -> None:
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    actions = pairs.actions.copy()
+    actions[7, 1] = float("nan")
+    broken = object.__new__(Demonstrations)  # past the check, as a file of another program would be
+    for name, value in (("observations", pairs.observations), ("actions", actions), ("episodes", pairs.episodes)):
+        object.__setattr__(broken, name, value)
+    done = robust_bc("train", "--dataset", make_dataset(broken), "--out", "run", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "actions must be finite, but row 7, column 1 is nan" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_full_disk_is_said_and_leaves_nothing_half_written(dataset: str, tmp_path: Path) -> None:
+    done = robust_bc("train", "--dataset", dataset, "--out", "run", *FAST, cwd=tmp_path, limit=3000)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert re.fullmatch(r"robust-bc: cannot write '.*': .*\n", done.stderr)
+    assert not [path for path in (tmp_path / "run").rglob("*") if path.name.endswith(".part")]
+    again = robust_bc("train", "--dataset", dataset, "--out", "run", "--resume", *FAST, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130), (signal.SIGTERM, 130)])
+def test_killed_and_resumed_gives_the_same_bits(dataset: str, tmp_path: Path, how: signal.Signals, code: int) -> None:
+    options = ("--steps", "3000", "--hidden", "16", "--device", "cpu", "--checkpoint-every", "100")
+    command = ("train", "--dataset", dataset, *options)
+    assert robust_bc(*command, "--out", "whole", cwd=tmp_path).returncode == 0
+    running = subprocess.Popen(
+        [sys.executable, "-m", "robust_bc.cli.main", *command, "--out", "killed"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
+    checkpoint = tmp_path / "killed" / "checkpoints" / "latest.safetensors"
+    deadline = time.monotonic() + 120
+    while not checkpoint.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.1)  # somewhere between two checkpoints
+    running.send_signal(how)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == code
+    if how != signal.SIGKILL:
+        assert "go on with the same command and --resume" in said
+    assert not (tmp_path / "killed" / "policy").exists()
+    assert robust_bc(*command, "--out", "killed", "--resume", cwd=tmp_path).returncode == 0
+    for name in ("policy/model.safetensors", "history.csv"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "killed" / name).read_bytes()
+
+
+def test_benchmark_as_json_is_one_object(tmp_path: Path) -> None:
+    arguments = ("--functions", "linear", "--rates", "0,0.4", "--methods", "mlp", "--seeds", "2", "--device", "cpu")
+    done = robust_bc("benchmark", "synthetic", *arguments, "--json", "--out", "bench", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    told = json.loads(done.stdout)
+    assert told["command"] == f"robust-bc benchmark synthetic {' '.join(arguments)} --json --out bench"
+    cells = [row for row in told["rows"] if row["metric"] == "rmse" and row["task"] == "linear"]
+    assert {(row["rate"], row["method"]) for row in cells} == {(r, m) for r in (0, 0.4) for m in ("mlp", "oracle")}
+    keys = ["task", "how", "rate", "method", "metric", "mean", "std", "low", "high", "worst", "n"]
+    assert all(list(row) == keys for row in told["rows"])
+    assert all(row["low"] <= row["mean"] <= row["high"] <= row["worst"] + 1e-12 and row["n"] == 2 for row in cells)
+    assert all(-1 <= rho <= 1 for curve in told["correlation"].values() for seed in curve["rho_2"] for rho in seed)
+    assert json.loads((tmp_path / "bench" / "benchmark.json").read_text()) == told
+    assert {path.name for path in (tmp_path / "bench").iterdir()} == {
+        "benchmark.json",
+        "table.csv",
+        "table.md",
+        "fits.png",
+        "correlation.png",
+    }

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+from minari import create_dataset_from_buffers
+from minari.data_collector import EpisodeBuffer
+
+from robust_bc import Demonstrations
+
+QUICK = {"steps": 60, "batch_size": 32, "hidden": (16, 16)}
+"""Settings under which a fit takes a moment; for tests of mechanics, not of learning."""
+
+
+@pytest.fixture
+def pairs() -> Demonstrations:
+    """200 pairs of 3 observations and 2 actions, in 10 episodes."""
+    return make_pairs(0)
+
+
+def make_pairs(seed: int, count: int = 200) -> Demonstrations:
+    generator = np.random.default_rng(seed)
+    observations = generator.normal(size=(count, 3))
+    actions = observations @ generator.normal(size=(3, 2)) + 0.1 * generator.normal(size=(count, 2))
+    return Demonstrations.from_arrays(observations, actions, episodes=np.arange(count) // 20)
+
+
+@pytest.fixture
+def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pairs: Demonstrations) -> str:
+    """The same pairs as a local Minari dataset of that id."""
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    return make_dataset(pairs)
+
+
+def make_dataset(pairs: Demonstrations, name: str = "test/pairs-v0") -> str:
+    buffers = []
+    for episode in np.unique(pairs.episodes):
+        mine = pairs.episodes == episode
+        length = int(mine.sum())
+        observations = np.concatenate([pairs.observations[mine], np.full((1, 3), 99.0)])  # the last has no action
+        buffers.append(
+            EpisodeBuffer(
+                id=int(episode),
+                observations=list(observations),
+                actions=list(pairs.actions[mine]),
+                rewards=[0.0] * length,
+                terminations=[False] * length,
+                truncations=[False] * (length - 1) + [True],
+            )
+        )
+    create_dataset_from_buffers(
+        name,
+        buffer=buffers,
+        observation_space=spaces.Box(-np.inf, np.inf, (3,), np.float64),
+        action_space=spaces.Box(-1.0, 1.0, (2,), np.float64),
+        algorithm_name="test",
+        author="test",
+        author_email="test@example.org",
+        code_permalink="none",
+        description="made for a test",
+    )
+    return name

@@ -1,0 +1,71 @@
+"""What every method in the registry must do."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from robust_bc import Demonstrations, RobustBCError, fit, fit_fleet, load_policy, method_names
+from robust_bc.methods import get_method
+from tests.conftest import QUICK, make_pairs
+
+every_method = pytest.mark.parametrize("method", method_names())
+
+
+@every_method
+def test_learns_a_clean_linear_map(method: str) -> None:
+    generator = np.random.default_rng(0)
+    weights = generator.normal(size=(3, 2))
+    observations = generator.normal(size=(400, 3))
+    policy = fit(Demonstrations.from_arrays(observations, 5 + observations @ weights), method, device="cpu", steps=600)
+    fresh = generator.normal(size=(200, 3))
+    error = policy.predict(fresh)[0] - (5 + fresh @ weights)
+    assert np.sqrt((error**2).mean()) < 0.15 * (fresh @ weights).std()
+
+
+@every_method
+def test_same_seed_same_bits(method: str, pairs: Demonstrations) -> None:
+    one, other = (fit(pairs, method, members=2, seed=3, device="cpu", **QUICK).tensors() for _ in range(2))
+    assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+
+
+@every_method
+def test_saves_and_loads_to_the_same_predictions(method: str, pairs: Demonstrations, tmp_path: Path) -> None:
+    policy = fit(pairs, method, members=2, device="cpu", **QUICK)
+    policy.save(tmp_path)
+    loaded = load_policy(tmp_path, device="cpu")
+    assert loaded.method.name == method
+    for deterministic in (True, False):
+        policy.reseed(1), loaded.reseed(1)
+        one, other = (p.predict(pairs.observations, deterministic=deterministic)[0] for p in (policy, loaded))
+        assert np.array_equal(one, other)
+
+
+@every_method
+def test_works_in_a_fleet_with_restarts_and_early_stopping(method: str) -> None:
+    data = [make_pairs(seed, 60 + 20 * seed) for seed in range(2)]
+    policies = fit_fleet(data, method, members=2, device="cpu", restarts=2, early_stopping=True, **QUICK)
+    assert [policy.members for policy in policies] == [2, 2]
+    assert all(np.isfinite(policy.predict(np.zeros((4, 3)))[0]).all() for policy in policies)
+
+
+@every_method
+def test_rejects_bad_settings_by_name(method: str, pairs: Demonstrations) -> None:
+    with pytest.raises(RobustBCError, match=f"method '{method}' has no setting 'nonsense'"):
+        fit(pairs, method, nonsense=1)
+    for name, value in asdict(get_method(method).settings_type()).items():
+        if isinstance(value, float):
+            with pytest.raises(RobustBCError, match=f"setting '{name}' must be"):
+                fit(pairs, method, **{name: -1.0})
+
+
+@every_method
+def test_says_what_it_is(method: str) -> None:
+    described = get_method(method)
+    assert described.name == method
+    assert 20 < len(described.summary) < 120
+    assert "assumes" in described.summary

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from robust_bc import Demonstrations, RobustBCError
+from tests.conftest import make_dataset
+
+GOOD = np.ones((4, 2))
+
+
+def test_pairs_stand_alone_without_episodes() -> None:
+    demos = Demonstrations.from_arrays(GOOD, GOOD[:, :1])
+    assert len(demos) == 4
+    assert (demos.observation_size, demos.action_size) == (2, 1)
+    assert demos.episodes.tolist() == [0, 1, 2, 3]
+
+
+def test_lists_and_whole_numbers_are_welcome() -> None:
+    demos = Demonstrations.from_arrays([[1, 2], [3, 4]], [[1], [2]])
+    assert demos.observations.dtype == np.float64
+
+
+def test_float32_is_kept() -> None:
+    assert Demonstrations.from_arrays(GOOD.astype(np.float32), GOOD).observations.dtype == np.float32
+
+
+def test_arrays_cannot_be_changed_from_inside() -> None:
+    mine = GOOD.copy()
+    demos = Demonstrations.from_arrays(mine, GOOD)
+    with pytest.raises(ValueError, match="read-only"):
+        demos.observations[0, 0] = 5
+    mine[0, 0] = 2  # the caller's own array stays writeable
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"actions": np.ones((3, 1))}, "actions has 3 rows, but observations has 4"),
+        ({"observations": np.ones(4)}, r"observations must have the shape \(N, S\).*reshape"),
+        ({"observations": np.ones((4, 2, 2))}, "observations must have the shape"),
+        ({"observations": np.ones((4, 0))}, "observations must have at least one column"),
+        (
+            {"actions": np.array([[0.0], [np.nan], [0.0], [np.inf]])},
+            "actions must be finite, but row 1, column 0 is nan",
+        ),
+        ({"observations": np.full((4, 1), np.inf)}, r"row 0, column 0 is inf \(4 such entries"),
+        ({"observations": np.array([["a"]] * 4)}, "observations must be an array of real numbers"),
+        ({"observations": np.ones((4, 1), dtype=complex)}, "observations must be an array of real numbers"),
+        ({"observations": np.ones((0, 2)), "actions": np.ones((0, 1))}, "has 0 pairs, but at least 2"),
+        ({"observations": np.ones((1, 2)), "actions": np.ones((1, 1))}, "has 1 pairs, but at least 2"),
+        ({"episodes": [0, 0, 1]}, "episodes has 3 rows"),
+        ({"episodes": [0.5, 0, 1, 1]}, "episodes must be one whole number per pair"),
+        ({"corrupt": [0, 1, 2, 0]}, "corrupt must be one true or false per pair"),
+        ({"corrupt": [True]}, "corrupt has 1 rows"),
+        ({"action_space": spaces.Box(-1, 1, (3,))}, "action_space has the shape"),
+        ({"action_space": spaces.Discrete(3)}, "action_space must be a gymnasium Box"),
+    ],
+)
+def test_bad_input_gets_one_sentence(changes: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"observations": GOOD, "actions": GOOD[:, :1], **changes}
+    with pytest.raises(RobustBCError, match=message) as caught:
+        Demonstrations.from_arrays(**given)
+    assert "\n" not in str(caught.value)
+
+
+def test_clean_keeps_the_good_pairs_only() -> None:
+    demos = Demonstrations.from_arrays(np.arange(8.0).reshape(4, 2), GOOD, corrupt=[False, True, False, True])
+    assert demos.clean().observations.tolist() == [[0, 1], [4, 5]]
+    with pytest.raises(RobustBCError, match="corrupt is not known"):
+        Demonstrations.from_arrays(GOOD, GOOD).clean()
+
+
+def test_labels_are_hidden_from_view() -> None:
+    assert "corrupt" not in repr(Demonstrations.from_arrays(GOOD, GOOD, corrupt=[True] * 4))
+
+
+def test_minari_by_id_and_by_folder(dataset: str, pairs: Demonstrations) -> None:
+    root = Path(os.environ["MINARI_DATASETS_PATH"]) / dataset
+    for source in (dataset, str(root), root, root / "data"):
+        read = Demonstrations.from_minari(source)
+        np.testing.assert_array_equal(read.observations, pairs.observations)
+        np.testing.assert_array_equal(read.actions, pairs.actions)
+        np.testing.assert_array_equal(read.episodes, pairs.episodes)
+        assert read.action_space == spaces.Box(-1.0, 1.0, (2,), np.float64)
+
+
+def test_minari_that_is_not_there(dataset: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for source, message in (
+        ("test/other-v0", "is neither a folder nor the id"),
+        ("no such thing", "is neither a folder nor the id"),
+        (str(tmp_path / "empty"), "is not a Minari dataset"),
+    ):
+        with pytest.raises(RobustBCError, match=message):
+            Demonstrations.from_minari(source)
+
+
+def test_minari_that_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pairs: Demonstrations) -> None:
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    data = tmp_path / make_dataset(pairs) / "data"
+    whole = (data / "main_data.hdf5").read_bytes()
+    (data / "main_data.hdf5").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(RobustBCError, match="cannot be read"):
+        Demonstrations.from_minari("test/pairs-v0")
+    (data / "metadata.json").write_text("{")
+    with pytest.raises(RobustBCError, match="not valid JSON"):
+        Demonstrations.from_minari(data)

@@ -1,0 +1,73 @@
+"""A member must not feel its company."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from robust_bc import Policy, fit, fit_fleet
+from robust_bc.fleet.linear import FleetLinear, initialise
+from robust_bc.methods import method_names
+from robust_bc.seeding import MemberSeed
+from tests.conftest import QUICK, make_pairs
+
+
+def test_layer_equals_torchs_linear_layer_for_each_member() -> None:
+    layer = FleetLinear(3, 4, 5)
+    initialise(layer, [MemberSeed(seed) for seed in range(3)])
+    x = torch.randn(3, 4, 6)
+    assert layer.bias is not None
+    for member, output in enumerate(layer(x)):
+        expected = torch.nn.functional.linear(x[member].T, layer.weight[member], layer.bias[member, :, 0])
+        torch.testing.assert_close(output.T, expected)
+
+
+def test_one_batch_serves_all_members() -> None:
+    layer = FleetLinear(3, 4, 5)
+    initialise(layer, [MemberSeed(seed) for seed in range(3)])
+    x = torch.randn(1, 4, 6)
+    torch.testing.assert_close(layer(x), layer(x.expand(3, -1, -1)))
+
+
+def test_a_member_starts_the_same_in_any_fleet() -> None:
+    alone, together = FleetLinear(1, 4, 5), FleetLinear(3, 4, 5)
+    initialise(alone, [MemberSeed(7, 2)])
+    initialise(together, [MemberSeed(7, 0), MemberSeed(7, 1), MemberSeed(7, 2)])
+    assert torch.equal(alone.weight[0], together.weight[2])
+    assert not torch.equal(together.weight[0], together.weight[1])
+    assert together.weight.abs().max() <= 0.5
+
+
+@pytest.mark.parametrize("method", method_names())
+def test_a_policy_is_the_same_alone_and_in_company(method: str) -> None:
+    """To float tolerance: batched matrix products may be split differently for another number of members."""
+    data = [make_pairs(seed, 100 + 50 * seed) for seed in range(3)]
+    together = fit_fleet(data, method, seeds=[5, 6, 7], device="cpu", **QUICK)
+    for number, policy in enumerate(together):
+        alone = fit(data[number], method, seed=5 + number, device="cpu", **QUICK)
+        same_weights(policy, alone, tolerance=1e-5)
+
+
+def test_permuting_members_permutes_results() -> None:
+    data = [make_pairs(seed) for seed in range(3)]
+    forward = fit_fleet(data, seeds=[5, 6, 7], device="cpu", **QUICK)
+    backward = fit_fleet(data[::-1], seeds=[7, 6, 5], device="cpu", **QUICK)
+    for one, other in zip(forward, backward[::-1], strict=True):
+        same_weights(one, other, tolerance=1e-5)
+
+
+def test_a_large_fleet_is_split_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = [make_pairs(seed) for seed in range(5)]
+    whole = fit_fleet(data, "mlp", device="cpu", **QUICK)
+    monkeypatch.setattr("robust_bc.fitting.LARGEST_FLEET", 2)
+    done: list[int] = []
+    split = fit_fleet(data, "mlp", device="cpu", progress=lambda state: done.append(state.done), **QUICK)
+    for one, other in zip(whole, split, strict=True):
+        same_weights(one, other, tolerance=1e-5)
+    assert done == sorted(done)
+    assert done[-1] == 3 * QUICK["steps"]
+
+
+def same_weights(one: Policy, other: Policy, tolerance: float) -> None:
+    for name, tensor in one.tensors().items():
+        torch.testing.assert_close(tensor, other.tensors()[name], atol=tolerance, rtol=tolerance)

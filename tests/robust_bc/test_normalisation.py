@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from robust_bc.normalisation import Affine
+
+
+def test_columns_have_mean_zero_and_deviation_one() -> None:
+    values = np.random.default_rng(0).normal([5, -3], [0.1, 20], (500, 2))
+    normalised = Affine.of(values).forward(values)
+    np.testing.assert_allclose(normalised.mean(0), 0, atol=1e-5)
+    np.testing.assert_allclose(normalised.std(0), 1, atol=1e-5)
+
+
+def test_constant_columns_become_zero_and_come_back() -> None:
+    values = np.stack([np.full(50, 7.3), np.zeros(50), np.full(50, 1e12), np.arange(50.0)], axis=1)
+    affine = Affine.of(values)
+    assert affine.scale[:3].tolist() == [0, 0, 0]
+    np.testing.assert_array_equal(affine.forward(values)[:, :3], 0)
+    np.testing.assert_array_equal(affine.forward(values + 1e6)[:, :3], 0)
+    np.testing.assert_array_equal(affine.backward(np.full((50, 4), 9.0))[:, :3], values[:, :3])
+    np.testing.assert_allclose(affine.backward(affine.forward(values)), values, rtol=1e-6, atol=1e-5)
+
+
+def test_time_stamps_keep_their_digits() -> None:
+    """In float32 a clock of 1.7e9 seconds would have steps of 128 seconds."""
+    clock = 1.7e9 + np.linspace(0, 1, 100)[:, None]
+    normalised = Affine.of(clock).forward(clock)[:, 0]
+    assert len(np.unique(normalised)) == 100
+
+
+def test_robust_scaling_ignores_outliers() -> None:
+    values = np.random.default_rng(0).normal(2, 0.5, (1000, 1))
+    values[:300] = 1e3
+    affine = Affine.of(values, "robust")
+    assert abs(affine.centre[0] - 2) < 0.5
+    assert affine.scale[0] < 1.5
+    mostly_constant = np.r_[np.zeros(80), np.ones(20)][:, None]
+    assert Affine.of(mostly_constant, "robust").scale[0] == mostly_constant.std()
+
+
+@settings(max_examples=50, deadline=None)
+@given(arrays(np.float64, (6, 2), elements=st.floats(-1e6, 1e6)))
+def test_backward_undoes_forward(values: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> None:
+    affine = Affine.of(values)
+    back = affine.backward(affine.forward(values))
+    np.testing.assert_allclose(back, values, atol=1e-5 * max(1.0, float(np.abs(values).max())))

@@ -1,0 +1,145 @@
+"""Runs in a folder: what they leave behind, and that a stop changes nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from robust_bc import Demonstrations, RobustBCError, load_policy
+from robust_bc.fitting import Progress
+from robust_bc.runs import train_run
+from tests.conftest import QUICK, make_pairs
+
+RUN: dict[str, Any] = {**QUICK, "steps": 200, "members": 2, "restarts": 2, "early_stopping": True, "evaluate_every": 20}
+
+
+class Killed(BaseException):
+    """Stands for kill -9 inside one process: nothing may clean up after it."""
+
+
+def start(folder: Path, pairs: Demonstrations, stop_at: int | None = None, **changes: Any) -> None:
+    def watch(progress: Progress) -> None:
+        if stop_at is not None and progress.done >= stop_at:
+            raise Killed
+
+    train_run(
+        folder,
+        pairs,
+        source="test",
+        device="cpu",
+        progress=watch,
+        **{"method": "choicenet", "checkpoint_every": 50, **RUN, **changes},
+    )
+
+
+def test_a_run_leaves_everything_behind(tmp_path: Path, pairs: Demonstrations) -> None:
+    start(tmp_path / "run", pairs)
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {
+        "run.json",
+        "history.csv",
+        "checkpoints",
+        "tensorboard",
+        "policy",
+    }
+    about = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert about["finished"] is True
+    assert about["settings"]["tau_inverse"] == 1e-2
+    assert about["versions"]["torch"] == torch.__version__
+    assert any((tmp_path / "run" / "tensorboard").iterdir())
+    assert load_policy(tmp_path / "run").members == 2  # a run folder can be loaded as it is
+    assert (tmp_path / "run" / "history.csv").read_text().count("held_out") == 10 * 4
+
+
+@pytest.mark.parametrize("stop_at", [25, 75, 150, 199])
+@pytest.mark.parametrize("method", ["choicenet", "mlp"])
+def test_stopped_and_resumed_is_the_same_to_the_bit(
+    tmp_path: Path, pairs: Demonstrations, stop_at: int, method: str
+) -> None:
+    start(tmp_path / "whole", pairs, method=method)
+    with pytest.raises(Killed):
+        start(tmp_path / "stopped", pairs, stop_at, method=method)
+    assert json.loads((tmp_path / "stopped" / "run.json").read_text())["finished"] is False
+    start(tmp_path / "stopped", pairs, resume=True, method=method)
+    assert_same(tmp_path / "whole", tmp_path / "stopped")
+
+
+def test_resume_goes_on_and_does_not_start_anew(tmp_path: Path, pairs: Demonstrations) -> None:
+    with pytest.raises(Killed):
+        start(tmp_path, pairs, 100)
+    seen: list[int] = []
+    options = {**RUN, "resume": True}
+    train_run(tmp_path, pairs, source="test", device="cpu", progress=lambda state: seen.append(state.done), **options)
+    assert seen[0] == 125
+
+
+def test_resume_of_nothing_starts(tmp_path: Path, pairs: Demonstrations) -> None:
+    start(tmp_path / "new", pairs, resume=True)
+    assert load_policy(tmp_path / "new").members == 2
+
+
+def test_resume_of_a_finished_run_changes_nothing(tmp_path: Path, pairs: Demonstrations) -> None:
+    start(tmp_path, pairs)
+    before = (tmp_path / "policy" / "model.safetensors").read_bytes()
+    start(tmp_path, pairs, resume=True)
+    assert (tmp_path / "policy" / "model.safetensors").read_bytes() == before
+
+
+def test_a_run_is_never_overwritten(tmp_path: Path, pairs: Demonstrations) -> None:
+    start(tmp_path / "run", pairs)
+    with pytest.raises(RobustBCError, match="already has a run; go on with it by --resume"):
+        start(tmp_path / "run", pairs)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").touch()
+    with pytest.raises(RobustBCError, match="has other files in it"):
+        start(tmp_path / "other", pairs)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"steps": 300}, "started with another settings.steps; resume with the same"),
+        ({"seed": 1, "members": 1}, "another members and seed"),
+        ({"method": "mlp"}, "another method"),
+    ],
+)
+def test_resume_with_something_else_is_refused(
+    tmp_path: Path, pairs: Demonstrations, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(Killed):
+        start(tmp_path, pairs, 50)
+    with pytest.raises(RobustBCError, match=message):
+        start(tmp_path, pairs, resume=True, **changes)
+
+
+def test_resume_with_other_data_is_refused(tmp_path: Path, pairs: Demonstrations) -> None:
+    with pytest.raises(Killed):
+        start(tmp_path, pairs, 50)
+    with pytest.raises(RobustBCError, match="was made from other demonstrations"):
+        start(tmp_path, make_pairs(1), resume=True)
+
+
+def test_a_broken_checkpoint_is_said(tmp_path: Path, pairs: Demonstrations) -> None:
+    with pytest.raises(Killed):
+        start(tmp_path, pairs, 50)
+    checkpoint = tmp_path / "checkpoints" / "latest.safetensors"
+    checkpoint.write_bytes(checkpoint.read_bytes()[:200])
+    with pytest.raises(RobustBCError, match="is not a whole checkpoint"):
+        start(tmp_path, pairs, resume=True)
+    (tmp_path / "run.json").write_text("[]")
+    with pytest.raises(RobustBCError, match="is not the description of a run"):
+        start(tmp_path, pairs, resume=True)
+
+
+def assert_same(one: Path, other: Path) -> None:
+    """Policy, history and the state of the optimiser."""
+    assert (one / "history.csv").read_text() == (other / "history.csv").read_text()
+    for name in ("policy/model.safetensors", "checkpoints/latest.safetensors"):
+        tensors, others = load_file(one / name), load_file(other / name)
+        assert tensors.keys() == others.keys()
+        for key, tensor in tensors.items():  # a part of the loss that had no weight is NaN in the history
+            torch.testing.assert_close(tensor, others[key], rtol=0, atol=0, equal_nan=True)

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from robust_bc import Demonstrations, Policy, RobustBCError, fit, fit_fleet
+from robust_bc.fitting import FitPlan
+from robust_bc.methods import get_method, method_names
+from robust_bc.seeding import MemberSeed
+from robust_bc.training.data import split
+from robust_bc.training.step import make_optimiser, training_step
+from tests.conftest import QUICK, make_pairs
+
+
+def test_labels_are_never_read(pairs: Demonstrations) -> None:
+    labels = np.arange(len(pairs)) % 3 == 0
+    told = dataclasses.replace(pairs, corrupt=labels)
+    assert_same_bits(fit(pairs, device="cpu", **QUICK), fit(told, device="cpu", **QUICK))
+
+
+def test_another_seed_is_another_policy(pairs: Demonstrations) -> None:
+    one, other = (fit(pairs, seed=seed, device="cpu", **QUICK).predict(np.zeros(3))[0] for seed in (0, 1))
+    assert not np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("name", method_names())
+@pytest.mark.parametrize("noise", ["marginal", "local", "shared"])
+def test_a_full_step_leaves_nothing_on_the_cpu(name: str, noise: str) -> None:
+    """Every tensor is on the `meta` device: one left behind, or one look at a value, would be an error."""
+    if name != "choicenet" and noise != "marginal":
+        pytest.skip("only ChoiceNet has weight noise")
+    method = get_method(name)
+    given: dict[str, Any] = {"hidden": (8, 8), **({"noise": noise} if name == "choicenet" else {})}
+    settings = method.settings(given)
+    device = torch.device("meta")
+    fleet = method.fleet(settings, 3, 5, 2).to(device)
+    parameters = list(fleet.parameters())
+    optimiser = make_optimiser(parameters, settings, device)
+    shape = fleet.head.noise_shape(16)
+    drawn = torch.empty(3, *shape, device=device) if shape else None
+    for progress in (0.0, 0.5):
+        terms = training_step(
+            fleet,
+            method,
+            settings,
+            optimiser,
+            torch.empty(3, 5, 16, device=device),
+            torch.empty(3, 2, 16, device=device),
+            drawn,
+            progress,
+        )
+    tensors = [terms.total, *terms.parts.values(), *parameters]
+    tensors += [p.grad for p in parameters if p.grad is not None]
+    tensors += [optimiser.state[p][key] for p in parameters for key in ("exp_avg", "exp_avg_sq")]
+    assert len(tensors) > 4 * len(parameters)
+    assert {tensor.device.type for tensor in tensors} == {"meta"}
+    assert set(terms.parts) <= set(method.part_names)
+
+
+class LargestTensor(TorchDispatchMode):
+    """Remembers the size of the largest tensor that any operation makes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.largest = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for value in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(value, torch.Tensor):
+                self.largest = max(self.largest, value.numel())
+        return result
+
+
+@pytest.mark.parametrize("noise", ["marginal", "local", "shared"])
+def test_the_weights_of_the_mixtures_are_never_built(noise: str) -> None:
+    """No tensor of a step reaches B·K·Q·D, nor B·K·Q, nor B·Q·D."""
+    batch, mixtures, features, actions = 53, 41, 17, 13
+    method = get_method("choicenet")
+    settings = method.settings({"hidden": (features,), "mixtures": mixtures, "noise": noise})
+    fleet = method.fleet(settings, 1, 3, actions)
+    optimiser = make_optimiser(list(fleet.parameters()), settings, torch.device("cpu"))
+    shape = fleet.head.noise_shape(batch)
+    drawn = torch.randn(1, *shape) if shape else None
+    x, y = torch.randn(1, 3, batch), torch.randn(1, actions, batch)
+    with LargestTensor() as seen:
+        training_step(fleet, method, settings, optimiser, x, y, drawn, 0.0)
+    assert batch * mixtures * actions <= seen.largest < batch * mixtures * features
+
+
+def test_restarts_keep_the_best_on_held_out_pairs(pairs: Demonstrations) -> None:
+    given = {**QUICK, "restarts": 4}
+    plan = FitPlan.make([pairs], "choicenet", 2, [0], "cpu", given)
+    trainer = plan.trainer([0])
+    trainer.run()
+    policy = plan.policies([0], trainer)[0]
+    assert policy.members == 2
+    scores = trainer.best_score.reshape(2, 4)
+    for member in range(2):
+        winner = 4 * member + int(scores[member].argmin())
+        for name, tensor in policy.tensors().items():
+            assert torch.equal(tensor[member], trainer.fleet.state_dict()[name][winner])
+
+
+def test_restarts_share_their_split_and_members_do_not() -> None:
+    episodes = np.arange(100)
+    first, restart, member = (split(episodes, 0.2, MemberSeed(0, m, r))[1] for m, r in ((0, 0), (0, 1), (1, 0)))
+    assert np.array_equal(first, restart)
+    assert not np.array_equal(first, member)
+
+
+@pytest.mark.parametrize("episodes", [np.arange(100), np.arange(100) // 10, np.zeros(100, dtype=np.int64)])
+def test_split_is_a_partition(episodes: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+    training, held_out = split(episodes, 0.2, MemberSeed(3))
+    assert sorted([*training, *held_out]) == list(range(100))
+    assert len(held_out) == 20
+
+
+def test_episodes_are_held_out_whole() -> None:
+    episodes = np.repeat(np.arange(8), [5, 30, 7, 9, 11, 13, 20, 5])
+    training, held_out = split(episodes, 0.25, MemberSeed(1))
+    assert not set(episodes[training]) & set(episodes[held_out])
+    assert 0 < len(held_out) < 50
+
+
+def test_too_few_pairs_to_hold_out() -> None:
+    two = Demonstrations.from_arrays(np.eye(2), np.eye(2))
+    with pytest.raises(RobustBCError, match="leaves nothing to judge by"):
+        fit(two, restarts=2, held_out=0.1, device="cpu", **QUICK)
+    assert fit(two, device="cpu", **QUICK).members == 1
+
+
+def test_early_stopping_keeps_the_best_weights(pairs: Demonstrations) -> None:
+    given = {**QUICK, "early_stopping": True, "evaluate_every": 5, "steps": 200, "learning_rate": 0.05}
+    plan = FitPlan.make([pairs], "mlp", 3, [0], "cpu", given)
+    trainer = plan.trainer([0])
+    trainer.run()
+    best = np.min(trainer.history.held_out, axis=0)
+    trainer.finish()
+    np.testing.assert_allclose(trainer.held_out_score().numpy(), best, rtol=1e-5)
+    assert len(trainer.history.held_out_steps) == 40
+
+
+def test_patience_ends_early_and_freezes_what_was_given_up(pairs: Demonstrations) -> None:
+    given = {**QUICK, "early_stopping": True, "evaluate_every": 5, "steps": 5000, "learning_rate": 0.05}
+    patient = FitPlan.make([pairs], "mlp", 1, [0], "cpu", {**given, "patience": 3}).trainer([0])
+    patient.run()
+    assert patient.step < 5000
+    scores = np.array(patient.history.held_out)[:, 0]
+    stop = next(i for i in range(len(scores)) if i >= 3 and scores[: i - 2].min() <= scores[i - 2 : i + 1].min())
+    assert patient.best_score.item() == pytest.approx(scores[: stop + 1].min())
+
+
+def test_history_tells_every_part(pairs: Demonstrations) -> None:
+    history = fit(pairs, members=2, device="cpu", **QUICK).history
+    assert history is not None
+    names = {name for _, _, name, _ in history.rows()}
+    assert names == {"total", "nll", "l2", "kl"}
+    assert history.steps == [25, 50, 60]
+    header, first = history.to_csv().splitlines()[:2]
+    assert header == "step,member,name,value"
+    assert first.startswith("25,0,kl,")
+
+
+def test_divergence_is_said() -> None:
+    with pytest.raises(RobustBCError, match="diverged; lower learning_rate"):
+        fit(make_pairs(0), "mlp", device="cpu", **{**QUICK, "learning_rate": 1e30})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"method": "choicnet"}, "there is no method 'choicnet' .did you mean 'choicenet'"),
+        ({"stepz": 3}, "method 'choicenet' has no setting 'stepz'; it has: hidden, activation, steps"),
+        ({"steps": 0}, "setting 'steps' must be at least 1, but it is 0"),
+        ({"steps": 2.5}, "setting 'steps' must be a whole number, but it is 2.5"),
+        ({"learning_rate": float("nan")}, "setting 'learning_rate' must be a finite number"),
+        ({"noise": "loud"}, "setting 'noise' must be one of marginal, local, shared"),
+        ({"hidden": 64}, "setting 'hidden' must be a sequence of whole numbers"),
+        ({"tau_anneal": 1.5}, "setting 'tau_anneal' must be between 0 and 1"),
+        ({"early_stopping": 1}, "setting 'early_stopping' must be true or false"),
+        ({"members": 0}, "members must be a whole number of at least 1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0"),
+        ({"device": "tpu9"}, "device"),
+    ],
+)
+def test_bad_settings_are_named(pairs: Demonstrations, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(RobustBCError, match=message):
+        fit(pairs, **given)
+
+
+def test_fleets_of_unequal_shape_are_refused(pairs: Demonstrations) -> None:
+    with pytest.raises(RobustBCError, match="must have the same sizes"):
+        fit_fleet([pairs, Demonstrations.from_arrays(np.eye(4), np.eye(4))])
+    with pytest.raises(RobustBCError, match="demonstrations is empty"):
+        fit_fleet([])
+    with pytest.raises(RobustBCError, match="seeds has 1 entries"):
+        fit_fleet([pairs, pairs], seeds=[0])
+
+
+def assert_same_bits(one: Policy, other: Policy) -> None:
+    for name, tensor in one.tensors().items():
+        assert torch.equal(tensor, other.tensors()[name]), name

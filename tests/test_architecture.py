@@ -1,0 +1,95 @@
+"""The rules of the house that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = {
+    "robust_bc": ROOT / "robust_bc",
+    "robust_bc_envs": ROOT / "envs" / "robust_bc_envs",
+    "robust_bc_demos": ROOT / "demos" / "robust_bc_demos",
+}
+ABOVE = {"robust_bc": {"robust_bc_envs", "robust_bc_demos"}, "robust_bc_envs": {"robust_bc_demos"}}
+# In the core only the command line may know them; Stable-Baselines3 and simulators belong to the other packages.
+FOREIGN_TO_CORE = {"stable_baselines3", "mujoco", "pygame"}
+
+
+def imported(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_dependencies_point_one_way(package: str) -> None:
+    for path in PACKAGES[package].rglob("*.py"):
+        if package == "robust_bc" and "cli" in path.relative_to(PACKAGES[package]).parts:
+            continue
+        forbidden = ABOVE.get(package, set()) | (FOREIGN_TO_CORE if package == "robust_bc" else set())
+        assert not imported(path) & forbidden, path
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_file_opens_with_a_sentence(package: str) -> None:
+    for path in PACKAGES[package].rglob("*.py"):
+        docstring = ast.get_docstring(ast.parse(path.read_text()))
+        assert docstring, path
+        assert docstring.splitlines()[0].endswith("."), path
+
+
+def test_nothing_is_unpickled() -> None:
+    for package in PACKAGES.values():
+        for path in package.rglob("*.py"):
+            text = path.read_text()
+            assert not imported(path) & {"pickle", "cloudpickle", "joblib", "dill"}, path
+            assert "torch.load(" not in text, path
+            assert "allow_pickle=True" not in text, path
+
+
+def test_files_stay_short() -> None:
+    for path in [*ROOT.glob("scripts/*.py"), *(p for package in PACKAGES.values() for p in package.rglob("*.py"))]:
+        assert len(path.read_text().splitlines()) <= 300, f"{path}: does it hold two things?"
+
+
+def test_source_roots_are_no_packages() -> None:
+    assert not [folder for folder in ("envs", "demos", "scripts") if (ROOT / folder / "__init__.py").exists()]
+    assert all((package / "py.typed").exists() for package in PACKAGES.values())
+
+
+@pytest.mark.parametrize("statement", ["import robust_bc", "import robust_bc.cli.main", "import robust_bc.cli.train"])
+def test_importing_does_not_wait_for_torch(statement: str) -> None:
+    code = f"import sys; {statement}; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_the_wheel_works_beside_a_users_own_envs_folder(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT],
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    venv.create(tmp_path / "empty", with_pip=True)
+    python = tmp_path / "empty" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", wheel], check=True, capture_output=True)
+    mine = tmp_path / "mine"
+    (mine / "envs").mkdir(parents=True)
+    (mine / "envs" / "__init__.py").write_text("whose = 'mine'")
+    code = "import envs, robust_bc, robust_bc_envs, robust_bc_demos; print(envs.whose, robust_bc.__version__)"
+    done = subprocess.run([python, "-c", code], cwd=mine, check=True, capture_output=True, text=True)
+    assert done.stdout.split()[0] == "mine"
+    helped = subprocess.run(
+        [python, "-m", "robust_bc.cli.main", "--help"], cwd=mine, capture_output=True, text=True, check=True
+    )
+    assert "usage: robust-bc" in helped.stdout
