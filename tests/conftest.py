@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from minari.data_collector import EpisodeBuffer
 
 from robust_bc import Demonstrations
 
-QUICK = {"steps": 60, "batch_size": 32, "hidden": (16, 16)}
+QUICK: dict[str, Any] = {"steps": 60, "batch_size": 32, "hidden": (16, 16)}
 """Settings under which a fit takes a moment; for tests of mechanics, not of learning."""
 
 

@@ -40,7 +40,8 @@ def test_saves_and_loads_to_the_same_predictions(method: str, pairs: Demonstrati
     loaded = load_policy(tmp_path, device="cpu")
     assert loaded.method.name == method
     for deterministic in (True, False):
-        policy.reseed(1), loaded.reseed(1)
+        policy.reseed(1)
+        loaded.reseed(1)
         one, other = (p.predict(pairs.observations, deterministic=deterministic)[0] for p in (policy, loaded))
         assert np.array_equal(one, other)
 
@@ -60,7 +61,7 @@ def test_rejects_bad_settings_by_name(method: str, pairs: Demonstrations) -> Non
     for name, value in asdict(get_method(method).settings_type()).items():
         if isinstance(value, float):
             with pytest.raises(RobustBCError, match=f"setting '{name}' must be"):
-                fit(pairs, method, **{name: -1.0})
+                get_method(method).settings({name: -1.0})
 
 
 @every_method

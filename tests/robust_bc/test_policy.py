@@ -23,7 +23,9 @@ def policy() -> Policy:
 
 def test_one_observation_and_a_batch_agree(policy: Policy) -> None:
     actions, state = policy.predict(BATCH)
-    assert (actions.shape, actions.dtype, state) == ((7, 2), np.float32, None)
+    assert actions.shape == (7, 2)
+    assert actions.dtype == np.float32
+    assert state is None
     for observation, action in zip(BATCH, actions, strict=True):
         single, _ = policy.predict(observation)
         assert single.shape == (2,)
@@ -111,14 +113,14 @@ def test_it_serves_stable_baselines_evaluation() -> None:
     )
     policy = fit(demos, members=2, device="cpu", **QUICK)
     mean, deviation = evaluate_policy(policy, environment, n_eval_episodes=2, warn=False)  # type: ignore[arg-type]
-    assert -2000 < mean < 0
-    assert deviation >= 0
+    assert -2000 < float(np.mean(mean)) < 0
+    assert float(np.mean(deviation)) >= 0
 
 
 @pytest.mark.parametrize("bounds", [None, (-np.inf, 2.0)])
 def test_save_and_load_give_the_same_policy(tmp_path: Path, bounds: tuple[float, float] | None) -> None:
     pairs = make_pairs(0)
-    space = None if bounds is None else spaces.Box(*(np.float32(b) for b in bounds), (2,))
+    space = None if bounds is None else spaces.Box(np.float32(bounds[0]), np.float32(bounds[1]), (2,))
     demos = Demonstrations.from_arrays(pairs.observations, pairs.actions, action_space=space)
     policy = fit(demos, members=2, device="cpu", **QUICK)
     assert policy.save(tmp_path / "a" / "b") == tmp_path / "a" / "b"

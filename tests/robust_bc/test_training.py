@@ -62,11 +62,11 @@ def test_a_full_step_leaves_nothing_on_the_cpu(name: str, noise: str) -> None:
     assert set(terms.parts) <= set(method.part_names)
 
 
-class LargestTensor(TorchDispatchMode):
+class LargestTensor(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Remembers the size of the largest tensor that any operation makes."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.largest = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

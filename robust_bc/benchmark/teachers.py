@@ -1,0 +1,68 @@
+"""Random teachers: same-state corruption of many-dimensional actions, made in a moment and without a simulator.
+
+A teacher is a random network from 17 observations to 6 actions in [−1, 1], the sizes of Walker2d, at states near a
+6-dimensional subspace, as those of a gait are. A share of its 500 pairs is corrupted in one of the ways in which
+demonstrations of control tasks are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robust_bc.demonstrations import Demonstrations
+from robust_bc.policy import Policy
+
+Array = NDArray[np.float64]
+
+OBSERVATIONS, ACTIONS, HIDDEN, SUBSPACE = 17, 6, 32, 6
+PAIRS, TEST_PAIRS = 500, 1000
+TEACHER_NOISE, STATE_NOISE = 0.02, 0.2
+HOWS = ("flip", "relabel", "uniform")
+
+
+@dataclass(frozen=True, eq=False)
+class TeacherTask:
+    """Demonstrations of a teacher, partly corrupted, and fresh states with what it would do there."""
+
+    demonstrations: Demonstrations
+    observations: Array  # (T, S)
+    actions: Array  # (T, A)
+
+    def error(self, policy: Policy) -> float:
+        """RMSE against the teacher in units of its own deviation: 1 is as good as its mean action."""
+        predicted, _ = policy.predict(self.observations)
+        return float(np.sqrt(np.mean((predicted - self.actions) ** 2) / self.actions.var()))
+
+
+def make_teacher_task(how: str, rate: float, seed: int) -> TeacherTask:
+    """Actions of a share of the pairs are negated (`flip`), another teacher's (`relabel`) or random (`uniform`)."""
+    generator = np.random.default_rng([seed, 2])
+    teacher, other = _teacher(generator), _teacher(generator)
+    count = PAIRS + TEST_PAIRS
+    inside = generator.normal(size=(count, SUBSPACE)) @ generator.normal(size=(SUBSPACE, OBSERVATIONS))
+    states = inside / np.sqrt(SUBSPACE) + STATE_NOISE * generator.normal(size=(count, OBSERVATIONS))
+    shown = (teacher(states) + TEACHER_NOISE * generator.normal(size=(count, ACTIONS)))[:PAIRS]
+    corrupt = np.zeros(PAIRS, dtype=np.bool_)
+    corrupt[generator.permutation(PAIRS)[: round(rate * PAIRS)]] = True
+    replacement = {
+        "flip": -shown,
+        "relabel": other(states[:PAIRS]),
+        "uniform": generator.uniform(-1, 1, size=shown.shape),
+    }[how]
+    actions = np.where(corrupt[:, None], replacement, shown)
+    return TeacherTask(
+        demonstrations=Demonstrations.from_arrays(states[:PAIRS], actions, corrupt=corrupt),
+        observations=states[PAIRS:],
+        actions=teacher(states[PAIRS:]),
+    )
+
+
+def _teacher(generator: np.random.Generator) -> Callable[[Array], Array]:
+    first = 1.5 * generator.normal(size=(OBSERVATIONS, HIDDEN)) / np.sqrt(OBSERVATIONS)
+    bias = 0.5 * generator.normal(size=HIDDEN)
+    second = 1.5 * generator.normal(size=(HIDDEN, ACTIONS)) / np.sqrt(HIDDEN)
+    return lambda states: np.clip(np.tanh(states @ first + bias) @ second, -1, 1)
