@@ -6,6 +6,7 @@ import json
 import platform
 import signal
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -42,14 +43,15 @@ def train_run(
     seed: int = 0,
     device: str = "auto",
     resume: bool = False,
-    checkpoint_every: int = 250,
+    checkpoint_seconds: float = 10.0,
     progress: ProgressCallback | None = None,
     **settings: Any,
 ) -> Policy:
     """Fit a policy and keep everything about it in `folder`.
 
     A run that was interrupted or killed goes on from its last checkpoint with `resume`, to the same bits as one that
-    was never stopped. Without `resume`, a folder that already has a run is left alone.
+    was never stopped; when checkpoints were written makes no difference. Without `resume`, a folder that already has
+    a run is left alone.
     """
     plan = FitPlan.make([demonstrations], method, members, [seed], device, settings)
     about = _describe(plan, source)
@@ -67,14 +69,14 @@ def train_run(
             write_whole(folder / HISTORY_FILE, trainer.history.to_csv())
 
     with TensorBoardLog(folder / TENSORBOARD_FOLDER, trainer.step) as log, stop_requests() as stop:
-        saved = trainer.step
+        saved_at = time.monotonic()
 
         def after_block(trainer: Trainer) -> None:
-            nonlocal saved
+            nonlocal saved_at
             log.write(trainer)
-            if trainer.step - saved >= checkpoint_every:
+            if time.monotonic() - saved_at >= checkpoint_seconds:
                 save_progress()
-                saved = trainer.step
+                saved_at = time.monotonic()
             if progress is not None:
                 loss = float(np.mean(trainer.history.values[-1][0]))
                 progress(Progress(trainer.step, plan.settings.steps, loss))

@@ -36,8 +36,8 @@ class TrainArguments:
     """Where to compute; auto takes CUDA, then MPS, then the CPU."""
     resume: bool = False
     """Go on with the run in the folder if it was interrupted."""
-    checkpoint_every: int = 250
-    """Steps between two checkpoints."""
+    checkpoint_seconds: float = 10.0
+    """Time between two checkpoints: what a crash can cost. Ctrl-C costs nothing."""
     json: bool = False
     """Print one JSON object instead of text."""
 
@@ -85,7 +85,7 @@ def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
                 seed=arguments.seed,
                 device=arguments.device,
                 resume=arguments.resume,
-                checkpoint_every=arguments.checkpoint_every,
+                checkpoint_seconds=arguments.checkpoint_seconds,
                 progress=lambda state: bar(state.done, state.total, f"loss {state.loss:.4g}"),
                 **settings,
             )

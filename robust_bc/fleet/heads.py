@@ -21,6 +21,9 @@ from robust_bc.mixture import MixtureParameters
 
 WeightNoise = Literal["marginal", "local", "shared"]
 
+LOG_VARIANCE_CEILING = 20.0
+"""Largest log-variance: far from the data exp would overflow, and infinity over infinity is no number."""
+
 
 class RegressionHead(Head):
     """One point per observation: a single mixture of zero variance."""
@@ -56,7 +59,7 @@ class MDNHead(Head):
         return MixtureParameters(
             log_weights=torch.log_softmax(logits, 1),
             means=means.reshape(shape),
-            variances=log_variances.reshape(shape).exp() + self.variance_floor,
+            variances=_variance(log_variances).reshape(shape) + self.variance_floor,
         )
 
     def act(self, parameters: MixtureParameters) -> Tensor:
@@ -120,7 +123,7 @@ class ChoiceNetHead(Head):
         target, raw, logits, log_base = self.outputs(features).split(self.parts, 1)
         others = torch.tanh(raw)  # (M, K−1, B)
         floor = self.variance_floor(progress)
-        spread = slack(others).unsqueeze(2) * log_base.exp().unsqueeze(1)  # (M, K−1, D, B)
+        spread = slack(others).unsqueeze(2) * _variance(log_base).unsqueeze(1)  # (M, K−1, D, B)
         bias = self.outputs.bias
         assert bias is not None
         pivot = bias[:, : self.actions]  # (M, D, 1)
@@ -142,3 +145,7 @@ class ChoiceNetHead(Head):
     def act(self, parameters: MixtureParameters) -> Tensor:
         """The target, μᵀh: what mixture 1 says with ρ_1 = 1."""
         return parameters.means[:, 0]
+
+
+def _variance(log_variance: Tensor) -> Tensor:
+    return log_variance.clamp_max(LOG_VARIANCE_CEILING).exp()

@@ -129,7 +129,7 @@ def test_a_full_disk_is_said_and_leaves_nothing_half_written(dataset: str, tmp_p
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130), (signal.SIGTERM, 130)])
 def test_killed_and_resumed_gives_the_same_bits(dataset: str, tmp_path: Path, how: signal.Signals, code: int) -> None:
-    options = ("--steps", "3000", "--hidden", "16", "--device", "cpu", "--checkpoint-every", "100")
+    options = ("--steps", "3000", "--hidden", "16", "--device", "cpu", "--checkpoint-seconds", "0.1")
     command = ("train", "--dataset", dataset, *options)
     assert robust_bc(*command, "--out", "whole", cwd=tmp_path).returncode == 0
     running = subprocess.Popen(

@@ -188,3 +188,17 @@ def test_a_model_of_another_policy_is_noticed(policy: Policy, tmp_path: Path) ->
 def test_no_folder_at_all(tmp_path: Path) -> None:
     with pytest.raises(RobustBCError, match="there is no folder"):
         load_policy(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("method", ["mdn", "choicenet"])
+def test_mixtures_far_from_the_data_are_still_numbers(method: str) -> None:
+    policy = fit(make_pairs(0), method, device="cpu", **QUICK)
+    mixture = policy.mixture(1e8 * BATCH)
+    assert np.isfinite(mixture.variances).all()
+    assert np.isfinite(mixture.means).all()
+    assert np.isfinite(policy.predict(1e8 * BATCH, deterministic=False)[0]).all()
+
+
+def test_one_mixture_is_a_choicenet_too(pairs: Demonstrations) -> None:
+    policy = fit(pairs, device="cpu", mixtures=1, **QUICK)
+    assert policy.mixture(BATCH).weights.shape == (1, 7, 1)

@@ -33,7 +33,7 @@ def start(folder: Path, pairs: Demonstrations, stop_at: int | None = None, **cha
         source="test",
         device="cpu",
         progress=watch,
-        **{"method": "choicenet", "checkpoint_every": 50, **RUN, **changes},
+        **{"method": "choicenet", "checkpoint_seconds": 0, **RUN, **changes},
     )
 
 
