@@ -62,11 +62,11 @@ class Demonstrations:
         `episodes` (N,) says which pairs were recorded together; left out, every pair stands alone. With an
         `action_space`, a policy that is fitted to these demonstrations clips its actions to it.
         """
-        observed = np.asarray(observations)
+        observed = as_numbers(observations, "observations")
         alone = np.arange(len(observed) if observed.ndim else 0)
         return cls(
             observations=observed,
-            actions=np.asarray(actions),
+            actions=as_numbers(actions, "actions"),
             episodes=alone if episodes is None else np.asarray(episodes),
             action_space=action_space,
             corrupt=None if corrupt is None else np.asarray(corrupt),
@@ -108,16 +108,22 @@ class Demonstrations:
         return self.select(~self.corrupt)
 
 
-def _numbers(values: NDArray[Any], name: str, shape: str) -> NDArray[np.floating[Any]]:
-    """A read-only two-dimensional float array with finite entries only."""
+def as_numbers(values: ArrayLike, name: str) -> NDArray[np.floating[Any]]:
+    """An array of real numbers as float32 or float64, or one sentence that names it."""
     try:
         array = np.asarray(values)
-        if array.dtype not in (np.float32, np.float64):
-            if array.dtype.kind not in "iuf":
-                raise TypeError
-            array = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise RobustBCError(f"{name} must be an array of real numbers, but its type is {array.dtype}.") from None
+    except ValueError:
+        raise RobustBCError(f"{name} must be an array of real numbers, but its rows differ in length.") from None
+    if array.dtype in (np.float32, np.float64):
+        return array
+    if array.dtype.kind not in "iuf":
+        raise RobustBCError(f"{name} must be an array of real numbers, but its type is {array.dtype}.")
+    return array.astype(np.float64)
+
+
+def _numbers(values: NDArray[Any], name: str, shape: str) -> NDArray[np.floating[Any]]:
+    """A read-only two-dimensional float array with finite entries only."""
+    array = as_numbers(values, name)
     if array.ndim != 2:
         hint = f"; reshape it with {name}.reshape(-1, 1)" if array.ndim == 1 else ""
         raise RobustBCError(f"{name} must have the shape {shape}, but its shape is {array.shape}{hint}.")
@@ -165,5 +171,7 @@ def _labels(corrupt: NDArray[Any], pairs: int) -> NDArray[np.bool_]:
 def _check_action_space(space: spaces.Box, action_size: int) -> None:
     if not isinstance(space, spaces.Box):
         raise RobustBCError(f"action_space must be a gymnasium Box, but it is {space}.")
+    if space.dtype.kind != "f":
+        raise RobustBCError(f"action_space must be of real numbers, but its type is {space.dtype}.")
     if space.shape != (action_size,):
         raise RobustBCError(f"action_space has the shape {space.shape}, but an action has {action_size} numbers.")

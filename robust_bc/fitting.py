@@ -21,7 +21,7 @@ from robust_bc.training.data import make_fleet_data
 from robust_bc.training.trainer import Trainer
 
 LARGEST_FLEET = 64
-"""Networks that are trained together. More than this no longer gets faster on a CPU, and memory would grow."""
+"""Networks of different policies that are trained together. More no longer gets faster on a CPU, and memory grows."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class FitPlan:
                 f"demonstrations of one fleet must have the same sizes, but they have {sorted(sizes)}"
                 " (observation size, action size)."
             )
-        if isinstance(members, bool) or not isinstance(members, int) or members < 1:
+        if isinstance(members, bool) or not isinstance(members, int | np.integer) or members < 1:
             raise RobustBCError(f"members must be a whole number of at least 1, but it is {members!r}.")
         chosen = [check_seed(seed) for seed in (range(len(demonstrations)) if seeds is None else seeds)]
         if len(chosen) != len(demonstrations):
@@ -128,7 +128,7 @@ class FitPlan:
             normalisations=[Normalisation.of(d, resolved.action_scaling) for d in demonstrations],
             method=known,
             settings=resolved,
-            members=members,
+            members=int(members),
             seeds=chosen,
             device=resolve_device(device),
         )
@@ -158,9 +158,11 @@ class FitPlan:
     def policies(self, which: Sequence[int], trainer: Trainer) -> list[Policy]:
         """The policies of a finished trainer, with the best restart of each member."""
         trainer.finish()
-        scores = trainer.best_score.double().cpu().numpy()
         usable = trainer.finite_members()
-        ranked = np.where(usable & ~np.isnan(scores), scores, np.inf).reshape(-1, self.settings.restarts)
+        scores = trainer.score.cpu().numpy()
+        if self.settings.needs_held_out:
+            usable &= np.isfinite(scores)  # weights from before a divergence are finite, but were never good
+        ranked = np.where(usable, scores, np.inf).reshape(-1, self.settings.restarts)
         winners = (np.arange(len(ranked)) * self.settings.restarts + ranked.argmin(1)).reshape(-1, self.members)
         return [
             self._policy(policy, trainer, [int(network) for network in winners[place]], usable)

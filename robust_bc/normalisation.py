@@ -13,8 +13,8 @@ from robust_bc.demonstrations import Demonstrations
 Array = NDArray[np.float64]
 ActionScaling = Literal["standard", "robust"]
 
-CONSTANT_COLUMN = 1e-12
-"""A column whose spread is below this share of its magnitude counts as constant."""
+ROUNDING_STEPS = 8
+"""A column whose spread is below this many steps of its floating-point type counts as constant."""
 MAD_TO_STANDARD_DEVIATION = 1.4826
 """The median absolute deviation of a normal distribution times this is its standard deviation."""
 
@@ -51,7 +51,8 @@ class Affine:
             scale = MAD_TO_STANDARD_DEVIATION * np.median(np.abs(columns - centre), axis=0)
             # More than half of a column may sit on one value (a gripper that is mostly open).
             scale = np.where(scale > 0, scale, columns.std(axis=0))
-        constant = scale <= CONSTANT_COLUMN * np.abs(centre)
+        resolution = np.finfo(values.dtype).eps * np.abs(columns).max(axis=0)
+        constant = scale <= ROUNDING_STEPS * resolution
         return cls(centre=np.where(constant, columns[0], centre), scale=np.where(constant, 0.0, scale))
 
 

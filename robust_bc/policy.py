@@ -11,6 +11,7 @@ import torch
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
+from robust_bc.demonstrations import as_numbers
 from robust_bc.errors import RobustBCError
 from robust_bc.fleet.network import Fleet
 from robust_bc.mixture import MixtureParameters, sample
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from robust_bc.training.history import History
 
 Array = NDArray[np.float64]
+
+LARGEST_PASS = 2**16
+"""Rows times members of one forward pass."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,40 +88,29 @@ class Policy:
         state: tuple[NDArray[Any], ...] | None = None,
         episode_start: NDArray[Any] | None = None,
         deterministic: bool = True,
-    ) -> tuple[NDArray[np.float32], tuple[NDArray[Any], ...] | None]:
+    ) -> tuple[NDArray[np.floating[Any]], tuple[NDArray[Any], ...] | None]:
         """The action for one observation (S,) or for a batch (B, S), and the state as it came.
 
         Deterministic actions are the mean over members of each member's choice (the target of ChoiceNet, the
         heaviest mixture of an MDN). Otherwise a member is drawn, then a mixture by its weight, then an action.
+        Actions have the type of the action space, and float32 where that is not known.
         """
-        batch = self._check(observation)
-        parameters = self._parameters(batch)
-        with torch.no_grad():
-            if deterministic:
-                chosen = self._fleet.head.act(parameters).double().cpu().mean(0)  # (D, B)
-            else:
-                drawn = sample(parameters, self._generator)  # (M, D, B)
-                member = torch.randint(len(drawn), (1, 1, len(batch)), generator=self._generator)
-                index = member.expand(1, drawn.shape[1], -1).to(drawn.device)
-                chosen = drawn.gather(0, index).squeeze(0).double().cpu()
-        actions = self.normalisation.actions.backward(chosen.numpy().T)  # (B, D)
+        chosen = [self._choose(part, deterministic) for part in self._parts(self._check(observation))]
+        actions = self.normalisation.actions.backward(np.concatenate(chosen, axis=1).T)  # (B, D)
         if self.action_space is not None:
             actions = np.clip(actions, self.action_space.low, self.action_space.high)
-        single = np.ndim(observation) == 1
-        return (actions[0] if single else actions).astype(np.float32), state
+        dtype = np.float32 if self.action_space is None else self.action_space.dtype
+        return (actions[0] if np.ndim(observation) == 1 else actions).astype(dtype), state
 
     def mixture(self, observations: ArrayLike) -> Mixture:
         """The whole mixture, and ρ where the method has it, at observations (B, S) or at one (S,)."""
-        parameters = self._parameters(self._check(observations))
-        actions = self.normalisation.actions
-        means = parameters.means.permute(0, 3, 1, 2).double().cpu().numpy()
-        variances = parameters.variances.permute(0, 3, 1, 2).double().cpu().numpy()
-        correlations = parameters.correlations
+        found = [self._mixture(part) for part in self._parts(self._check(observations))]
+        correlations = [part.correlations for part in found if part.correlations is not None]
         return Mixture(
-            weights=parameters.log_weights.double().exp().transpose(1, 2).cpu().numpy(),
-            means=actions.backward(means),
-            variances=variances * actions.scale**2,
-            correlations=None if correlations is None else correlations.double().transpose(1, 2).cpu().numpy(),
+            weights=np.concatenate([part.weights for part in found], axis=1),
+            means=np.concatenate([part.means for part in found], axis=1),
+            variances=np.concatenate([part.variances for part in found], axis=1),
+            correlations=np.concatenate(correlations, axis=1) if correlations else None,
         )
 
     def save(self, folder: str | Path) -> Path:
@@ -130,15 +123,43 @@ class Policy:
         """The weights by name."""
         return {name: tensor.detach() for name, tensor in self._fleet.state_dict().items()}
 
+    def _parts(self, batch: NDArray[Any]) -> list[NDArray[Any]]:
+        """The batch in parts that bound the memory of a forward pass, whatever the number of members."""
+        rows = max(1, LARGEST_PASS // self.members)
+        return [batch[start : start + rows] for start in range(0, max(1, len(batch)), rows)]
+
     @torch.no_grad()
     def _parameters(self, batch: NDArray[Any]) -> MixtureParameters:
         normalised = torch.from_numpy(self.normalisation.observations.forward(batch).T).to(self.device)
         parameters: MixtureParameters = self._fleet(normalised.unsqueeze(0))  # (1, S, B) serves all members
         return parameters
 
+    @torch.no_grad()
+    def _choose(self, batch: NDArray[Any], deterministic: bool) -> Array:
+        """Normalised actions (D, B) in double precision."""
+        parameters = self._parameters(batch)
+        if deterministic:
+            chosen: Array = _double(self._fleet.head.act(parameters)).mean(0)
+            return chosen
+        drawn = _double(sample(parameters, self._generator))  # (M, D, B)
+        member = torch.randint(len(drawn), (len(batch),), generator=self._generator).numpy()
+        one: Array = np.take_along_axis(drawn, member[None, None, :], axis=0)[0]
+        return one
+
+    def _mixture(self, batch: NDArray[Any]) -> Mixture:
+        parameters = self._parameters(batch)
+        actions = self.normalisation.actions
+        rho = parameters.correlations
+        return Mixture(
+            weights=_double(parameters.log_weights.exp()).transpose(0, 2, 1),
+            means=actions.backward(_double(parameters.means).transpose(0, 3, 1, 2)),
+            variances=_double(parameters.variances).transpose(0, 3, 1, 2) * actions.scale**2,
+            correlations=None if rho is None else _double(rho).transpose(0, 2, 1),
+        )
+
     def _check(self, observation: ArrayLike) -> NDArray[Any]:
         """A finite batch (B, S)."""
-        values = np.asarray(observation)
+        values = as_numbers(observation, "observation")
         batch = values[None] if values.ndim == 1 else values
         if batch.ndim != 2 or batch.shape[1] != self.observation_size:
             raise RobustBCError(
@@ -148,3 +169,8 @@ class Policy:
         if not np.isfinite(batch).all():
             raise RobustBCError("observation must be finite, but it has NaN or infinite entries.")
         return batch
+
+
+def _double(tensor: torch.Tensor) -> Array:
+    """Converted on the host: MPS devices have no float64."""
+    return tensor.detach().cpu().numpy().astype(np.float64)

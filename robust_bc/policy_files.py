@@ -17,7 +17,7 @@ from safetensors.torch import load, save
 
 from robust_bc.devices import resolve_device
 from robust_bc.errors import RobustBCError
-from robust_bc.files import write_json, write_whole
+from robust_bc.files import as_json, write_all_whole
 from robust_bc.methods import get_method
 from robust_bc.normalisation import Affine, Normalisation
 from robust_bc.policy import Policy
@@ -26,6 +26,7 @@ FORMAT = "robust-bc policy"
 FORMAT_VERSION = 1
 CONFIG_FILE = "config.json"
 MODEL_FILE = "model.safetensors"
+ACTION_TYPES: dict[str, Any] = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
 
 
 def save_policy(policy: Policy, folder: Path) -> Path:
@@ -47,10 +48,10 @@ def save_policy(policy: Policy, folder: Path) -> Path:
         "action_size": policy.action_size,
         "action_low": None if space is None else _bounds(space.low),
         "action_high": None if space is None else _bounds(space.high),
+        "action_type": None if space is None else str(space.dtype),
         "model_sha256": hashlib.sha256(model).hexdigest(),
     }
-    write_whole(folder / MODEL_FILE, model)
-    write_json(folder / CONFIG_FILE, config)
+    write_all_whole({folder / MODEL_FILE: model, folder / CONFIG_FILE: as_json(config)})
     return folder
 
 
@@ -134,6 +135,7 @@ def _bounds(values: NDArray[Any]) -> list[float | None]:
 def _action_space(config: dict[str, Any], size: int) -> spaces.Box | None:
     if config["action_low"] is None:
         return None
+    dtype = ACTION_TYPES[config["action_type"]]
     low = [-np.inf if value is None else value for value in config["action_low"]]
     high = [np.inf if value is None else value for value in config["action_high"]]
-    return spaces.Box(np.asarray(low, np.float32), np.asarray(high, np.float32), (size,), np.float32)
+    return spaces.Box(np.asarray(low, dtype), np.asarray(high, dtype), (size,), dtype)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,11 @@ import torch
 import robust_bc
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
-from robust_bc.files import make_folder, write_json, write_whole
+from robust_bc.files import is_aside_of, make_folder, remove_asides, write_json, write_whole
 from robust_bc.fitting import FitPlan, Progress, ProgressCallback
 from robust_bc.policy import Policy
 from robust_bc.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
+from robust_bc.training.curves import TensorBoardCurves
 from robust_bc.training.trainer import Trainer
 
 RUN_FILE = "run.json"
@@ -53,6 +54,8 @@ def train_run(
     was never stopped; when checkpoints were written makes no difference. Without `resume`, a folder that already has
     a run is left alone.
     """
+    if not checkpoint_seconds >= 0:
+        raise RobustBCError(f"checkpoint_seconds must be 0 or more, but it is {checkpoint_seconds}.")
     plan = FitPlan.make([demonstrations], method, members, [seed], device, settings)
     about = _describe(plan, source)
     _claim(folder, about, resume)
@@ -63,29 +66,28 @@ def train_run(
         read_checkpoint(checkpoint, trainer, mark)
     write_json(folder / RUN_FILE, {**about, "finished": False})
 
-    def save_progress() -> None:
-        if trainer.step > 0:
-            write_checkpoint(checkpoint, trainer, mark)
-            write_whole(folder / HISTORY_FILE, trainer.history.to_csv())
+    def save_all() -> None:
+        write_checkpoint(checkpoint, trainer, mark)
+        write_whole(folder / HISTORY_FILE, trainer.history.to_csv())
 
-    with TensorBoardLog(folder / TENSORBOARD_FOLDER, trainer.step) as log, stop_requests() as stop:
+    with TensorBoardCurves(folder / TENSORBOARD_FOLDER) as curves, stop_requests() as stop:
         saved_at = time.monotonic()
 
         def after_block(trainer: Trainer) -> None:
             nonlocal saved_at
-            log.write(trainer)
+            curves.update(trainer.history)
             if time.monotonic() - saved_at >= checkpoint_seconds:
-                save_progress()
+                write_checkpoint(checkpoint, trainer, mark)
                 saved_at = time.monotonic()
             if progress is not None:
                 loss = float(np.mean(trainer.history.values[-1][0]))
                 progress(Progress(trainer.step, plan.settings.steps, loss))
             if stop.is_set():  # nothing is lost on Ctrl-C
-                save_progress()
+                save_all()
                 raise KeyboardInterrupt
 
         trainer.run(after_block)
-        save_progress()
+        save_all()
     policy = plan.policies([0], trainer)[0]
     policy.save(folder / POLICY_FOLDER)
     write_json(folder / RUN_FILE, {**about, "finished": True})
@@ -117,36 +119,6 @@ def stop_requests() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-class TensorBoardLog:
-    """Learning curves for TensorBoard, one per member and part of the loss."""
-
-    def __init__(self, folder: Path, step: int) -> None:
-        from torch.utils.tensorboard import SummaryWriter
-
-        make_folder(folder)
-        # Steps that a killed run logged after its last checkpoint are purged, not shown twice.
-        self._writer = SummaryWriter(str(folder), purge_step=step or None)
-
-    def write(self, trainer: Trainer) -> None:
-        """The latest row of the history."""
-        history = trainer.history
-        latest = dict(zip(history.names, history.values[-1], strict=True))
-        if history.held_out_steps and history.held_out_steps[-1] == trainer.step:
-            latest["held_out"] = history.held_out[-1]
-        for name, members in latest.items():
-            for member, value in enumerate(members):
-                if np.isfinite(value):
-                    self._writer.add_scalar(f"{name}/network-{member}", float(value), trainer.step)
-
-    def __enter__(self) -> TensorBoardLog:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._writer.close()
-
-
 def _describe(plan: FitPlan, source: str) -> dict[str, Any]:
     """The resolved run: enough to repeat it."""
     pairs = plan.demonstrations[0]
@@ -171,11 +143,12 @@ def _describe(plan: FitPlan, source: str) -> dict[str, Any]:
 
 def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
     """Make sure that the folder is ours to write: empty, or with `resume` a run of just these settings."""
+    make_folder(folder)
     run_file = folder / RUN_FILE
     if not run_file.exists():
-        if folder.is_dir() and any(folder.iterdir()):
+        if not all(is_aside_of(run_file, path) for path in folder.iterdir()):
             raise RobustBCError(f"'{folder}' has other files in it; name a new folder.")
-        make_folder(folder)
+        remove_asides(folder)
         return
     if not resume:
         raise RobustBCError(f"'{folder}' already has a run; go on with it by --resume, or name a new folder.")
@@ -193,9 +166,10 @@ def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
         raise RobustBCError(
             f"'{folder}' was started with another {_listed(different)}; resume with the same, or name a new folder."
         )
+    remove_asides(folder)
 
 
-_IDENTITY = ("dataset", "pairs", "method", "members", "seed")
+_IDENTITY = ("pairs", "method", "members", "seed")  # whether the data are the same, the checkpoint knows
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.demonstrations import Demonstrations
+from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
 
 Array = NDArray[np.float64]
@@ -55,6 +55,8 @@ def uniform_outliers(function: Function, rate: float, seed: int, pairs: int = PA
     """Demonstrations in which exactly round(rate·pairs) outputs, anywhere, are uniform noise."""
     if not 0 <= rate < 1:
         raise RobustBCError(f"a rate must be at least 0 and below 1, but it is {rate}.")
+    if pairs - round(rate * pairs) < MINIMUM_PAIRS:
+        raise RobustBCError(f"a rate of {rate} leaves the oracle fewer than {MINIMUM_PAIRS} of {pairs} pairs.")
     generator = np.random.default_rng([seed, 0])
     x, y = _measure(function, generator, pairs)
     corrupt = np.zeros(pairs, dtype=np.bool_)

@@ -30,7 +30,7 @@ class Fit:
     rate: float
     method: str
     seed: int
-    prediction: NDArray[np.float32]  # on the grid, (G,)
+    prediction: NDArray[np.floating]  # on the grid, (G,)
     error: float
 
 
@@ -42,50 +42,56 @@ class SyntheticResult:
     rows: list[Row]
 
 
+@dataclass(frozen=True, eq=False)
+class SyntheticData:
+    """All cells of a benchmark and their demonstrations, checked before anything is fitted."""
+
+    cells: list[tuple[str, float, int]]  # function, rate, seed
+    corrupt: list[Demonstrations]
+    clean: list[Demonstrations]  # what the oracle sees of each
+
+    @classmethod
+    def make(cls, functions: Sequence[str], rates: Sequence[float], seeds: Sequence[int]) -> SyntheticData:
+        cells = [(name, rate, seed) for name in functions for rate in rates for seed in seeds]
+        corrupt = [uniform_outliers(get_function(name), rate, seed) for name, rate, seed in cells]
+        return cls(cells, corrupt, [pairs.clean() for pairs in corrupt])
+
+
 def run_synthetic(
-    functions: Sequence[str],
-    rates: Sequence[float],
-    methods: Sequence[str],
-    seeds: Sequence[int],
-    device: str = "auto",
-    progress: StepCallback | None = None,
+    data: SyntheticData, methods: Sequence[str], device: str = "auto", progress: StepCallback | None = None
 ) -> SyntheticResult:
-    """Fit every method, and the oracle, to every function, rate and seed; seeds are paired across methods."""
-    cells = [(name, rate, seed) for name in functions for rate in rates for seed in seeds]
-    data = [uniform_outliers(get_function(name), rate, seed) for name, rate, seed in cells]
-    fits: list[Fit] = []
-    for method in [*(check_method(name) for name in methods), ORACLE]:
-        fits += _fit_all(method, cells, data, device, progress)
-    return SyntheticResult(fits, _summary(fits, functions, rates, [*methods, ORACLE]))
+    """Fit every method, and the oracle, to every cell; seeds are paired across methods."""
+    fits = [
+        fit
+        for method in [*(check_method(name) for name in methods), ORACLE]
+        for fit in _fit_all(method, data, device, progress)
+    ]
+    return SyntheticResult(fits, _summary(fits))
 
 
-def _fit_all(
-    method: str,
-    cells: Sequence[tuple[str, float, int]],
-    data: Sequence[Demonstrations],
-    device: str,
-    progress: StepCallback | None,
-) -> list[Fit]:
+def _fit_all(method: str, data: SyntheticData, device: str, progress: StepCallback | None) -> list[Fit]:
     oracle = method == ORACLE
     inputs = grid()
     policies = fit_fleet(
-        [pairs.clean() for pairs in data] if oracle else data,
+        data.clean if oracle else data.corrupt,
         method=ORACLE_METHOD if oracle else method,
-        seeds=[seed for _, _, seed in cells],
+        seeds=[seed for _, _, seed in data.cells],
         device=device,
         progress=None if progress is None else lambda state: progress(state.done, state.total, method),
     )
     fits = []
-    for (name, rate, seed), policy in zip(cells, policies, strict=True):
+    for (name, rate, seed), policy in zip(data.cells, policies, strict=True):
         prediction, _ = policy.predict(inputs)
         error = root_mean_square_error(prediction, get_function(name), inputs)
         fits.append(Fit(name, rate, method, seed, prediction[:, 0], error))
     return fits
 
 
-def _summary(
-    fits: Sequence[Fit], functions: Sequence[str], rates: Sequence[float], methods: Sequence[str]
-) -> list[Row]:
+def _summary(fits: Sequence[Fit]) -> list[Row]:
+    """One row per function, rate and method, in that order."""
+    functions, rates, methods = (
+        list(dict.fromkeys(getattr(fit, name) for fit in fits)) for name in ("function", "rate", "method")
+    )
     errors: dict[tuple[str, float, str], list[float]] = {}
     for fit in fits:
         errors.setdefault((fit.function, fit.rate, fit.method), []).append(fit.error)

@@ -4,83 +4,98 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tyro
-
-from robust_bc.cli.arguments import Device, Names, Rates, not_empty
-from robust_bc.cli.console import OUTPUT, print_json, progress_bar
+from robust_bc.cli.arguments import Device, Names, Rates, not_empty, parse
+from robust_bc.cli.console import OUTPUT, print_json, progress_bar, show
 from robust_bc.errors import RobustBCError
 from robust_bc.methods import check_method
+from robust_bc.seeding import check_seed
 
 if TYPE_CHECKING:
     from robust_bc.benchmark.rows import Row
 
-_command = "robust-bc benchmark synthetic"
+COMMAND = "robust-bc benchmark synthetic"
 
 
-def synthetic(
-    functions: Names = ("cosexp", "linear", "step"),
-    rates: Rates = (0.0, 0.2, 0.4, 0.6, 0.8),
-    methods: Names = ("choicenet", "mdn", "mlp"),
-    seeds: int = 10,
-    seed: int = 0,
-    device: Device = "auto",
-    out: Path = Path("runs/benchmark-synthetic"),
-    json: bool = False,
-) -> None:
+@dataclass(frozen=True)
+class SyntheticArguments:
     """Fit every method to the paper's one-dimensional functions under growing shares of outliers.
 
     Each cell is the RMSE against the clean function over all seeds; `oracle` is least squares on the clean pairs only.
     Writes benchmark.json, table.md, table.csv, fits.png and correlation.png.
 
     Example: robust-bc benchmark synthetic --functions cosexp --rates 0,0.4,0.8 --seeds 3
-
-    Args:
-        functions: Target functions, of cosexp, linear and step.
-        rates: Shares of outliers, at least 0 and below 1.
-        methods: Methods to compare; `robust-bc methods` lists them.
-        seeds: Number of seeds per cell; data and start of a fit come from its seed, the same for every method.
-        seed: The first seed.
-        device: Where to compute; auto takes CUDA, then MPS, then the CPU.
-        out: Folder for tables and figures.
-        json: Print one JSON object on standard output and nothing else.
     """
+
+    functions: Names = ("cosexp", "linear", "step")
+    """Target functions, of cosexp, linear and step."""
+    rates: Rates = (0.0, 0.2, 0.4, 0.6, 0.8)
+    """Shares of outliers, at least 0 and below 1."""
+    methods: Names = ("choicenet", "mdn", "mlp")
+    """Methods to compare; `robust-bc methods` lists them."""
+    seeds: int = 10
+    """Number of seeds per cell; data and start of a fit come from its seed, the same for every method."""
+    seed: int = 0
+    """The first seed."""
+    device: Device = "auto"
+    """Where to compute; auto takes CUDA, then MPS, then the CPU."""
+    out: Path = Path("runs/benchmark-synthetic")
+    """Folder for tables and figures."""
+    json: bool = False
+    """Print one JSON object on standard output and nothing else."""
+
+
+def run(args: Sequence[str]) -> None:
+    """Parse and go."""
+    execute(parse(SyntheticArguments, COMMAND, args), shlex.join([*COMMAND.split(), *args]))
+
+
+def execute(arguments: SyntheticArguments, command: str) -> None:
+    """Check everything, fit everything, then write and print."""
+    for name in not_empty("methods", arguments.methods):
+        check_method(name)
+    not_empty("functions", arguments.functions)
+    not_empty("rates", arguments.rates)
+    if arguments.seeds < 1:
+        raise RobustBCError(f"--seeds must be at least 1, but it is {arguments.seeds}.")
+    check_seed(arguments.seed)
+
     from robust_bc.benchmark.correlation import curves_as_json, run_correlation
     from robust_bc.benchmark.figures import correlation_figure, save_figure, synthetic_figure
     from robust_bc.benchmark.rows import rows_as_csv, rows_as_json, rows_as_markdown
-    from robust_bc.benchmark.synthetic import run_synthetic
+    from robust_bc.benchmark.synthetic import ORACLE, SyntheticData, run_synthetic
     from robust_bc.files import write_json, write_whole
 
-    for name in not_empty("methods", methods):
-        check_method(name)
-    if seeds < 1:
-        raise RobustBCError(f"--seeds must be at least 1, but it is {seeds}.")
-    chosen = range(seed, seed + seeds)
+    seeds = range(arguments.seed, arguments.seed + arguments.seeds)
+    data = SyntheticData.make(arguments.functions, arguments.rates, seeds)
+    out = arguments.out
+    write_whole(out / "command.txt", command + "\n")  # before the work: a folder that cannot be written is said at once
+    stages = [*arguments.methods, ORACLE, "correlation"]
     with progress_bar("synthetic benchmark") as bar:
-        result = run_synthetic(
-            not_empty("functions", functions), not_empty("rates", rates), methods, chosen, device, bar
-        )
-        curves = run_correlation(chosen, device, bar)
+
+        def report(done: int, total: int, stage: str) -> None:
+            bar((stages.index(stage) + done / total) / len(stages), stage)
+
+        result = run_synthetic(data, arguments.methods, arguments.device, report)
+        curves = run_correlation(seeds, arguments.device, report)
     rows = [*result.rows, *(row for curve in curves for row in curve.rows())]
-    content = {"command": _command, "rows": rows_as_json(rows), "correlation": curves_as_json(curves)}
+    content = {"command": command, "rows": rows_as_json(rows), "correlation": curves_as_json(curves)}
     write_json(out / "benchmark.json", content)
     write_whole(out / "table.csv", rows_as_csv(rows))
-    write_whole(out / "table.md", f"`{_command}`\n\n{rows_as_markdown(result.rows, 'rmse')}")
+    write_whole(out / "table.md", f"`{command}`\n\n{rows_as_markdown(result.rows, 'rmse')}")
     save_figure(synthetic_figure(result), out / "fits.png")
     save_figure(correlation_figure(curves), out / "correlation.png")
-    if json:
+    if arguments.json:
         print_json(content)
         return
     _print_tables(result.rows)
-    for row in (row for curve in curves for row in curve.rows() if row.metric == "rho_2_max"):
-        OUTPUT.print(
-            f"two mixtures, {row.how}: largest ρ₂ over the corrupt region {row.mean:.3f} (worst seed {row.worst:.3f})",
-            highlight=False,
-        )
+    for row in (row for row in rows if row.metric == "rho_2_max"):
+        show(f"two mixtures, {row.how}: largest ρ₂ where corrupt {row.mean:.3f}, worst seed {row.worst:.3f}")
     for name in ("table.md", "benchmark.json", "fits.png", "correlation.png"):
-        OUTPUT.print(f"{out / name}", highlight=False, soft_wrap=True)
+        show(str(out / name))
 
 
 def _print_tables(rows: Sequence[Row]) -> None:
@@ -97,10 +112,3 @@ def _print_tables(rows: Sequence[Row]) -> None:
             cells = [f"{row.mean:.3f} ({row.worst:.3f})" for row in mine if row.method == method]
             table.add_row(method, *cells)
         OUTPUT.print(table)
-
-
-def run(args: Sequence[str]) -> None:
-    """Parse and go."""
-    global _command
-    _command = shlex.join(["robust-bc", "benchmark", "synthetic", *args])
-    tyro.cli(synthetic, prog="robust-bc benchmark synthetic", args=args)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
 import os
 import signal
@@ -45,11 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail("interrupted.", EXIT_INTERRUPTED)
     except BrokenPipeError:  # `robust-bc ... | head` is no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as problem:
-        if problem.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EROFS):
-            raise
-        place = f" '{problem.filename}'" if problem.filename else ""
-        _fail(f"cannot write{place}: {problem.strerror}.", EXIT_BAD_INPUT)
+    except OSError as problem:  # a disk that is full or read-only, a name that is too long, a file in the way
+        place = f"'{problem.filename}': " if problem.filename else ""
+        _fail(f"{place}{problem.strerror or problem}.", EXIT_BAD_INPUT)
 
 
 def _dispatch(given: list[str]) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-import tyro
-
-from robust_bc.cli.console import OUTPUT, print_json
+from robust_bc.cli.arguments import parse
+from robust_bc.cli.console import OUTPUT, print_json, show
 from robust_bc.methods import get_method, method_names
 
 
@@ -21,25 +20,17 @@ def methods(json: bool = False) -> None:
     """
     known = [get_method(name) for name in method_names()]
     if json:
-        print_json(
-            {
-                "methods": [
-                    {
-                        "name": method.name,
-                        "summary": method.summary,
-                        "settings": dataclasses.asdict(method.settings_type()),
-                    }
-                    for method in known
-                ]
-            }
-        )
+        described = [
+            {"name": m.name, "summary": m.summary, "settings": dataclasses.asdict(m.settings_type())} for m in known
+        ]
+        print_json({"methods": described})
         return
     width = max(len(method.name) for method in known)
     for method in known:
         OUTPUT.print(f"[bold]{method.name:<{width}}[/bold]  {method.summary}", highlight=False, soft_wrap=True)
-    OUTPUT.print("\nSettings of one: robust-bc train --method NAME --help", highlight=False)
+    show("\nSettings of one: robust-bc train --method NAME --help")
 
 
 def run(args: Sequence[str]) -> None:
     """Parse and go."""
-    tyro.cli(methods, prog="robust-bc methods", args=args)
+    parse(methods, "robust-bc methods", args)

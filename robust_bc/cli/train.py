@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import tyro
-
-from robust_bc.cli.arguments import Device
-from robust_bc.cli.console import OUTPUT, print_json, progress_bar, say
+from robust_bc.cli.arguments import Device, option, parse
+from robust_bc.cli.console import print_json, progress_bar, say, show
 from robust_bc.methods import check_method, get_method, method_names
 
 FEWEST_PASSES = 5
@@ -44,23 +41,18 @@ class TrainArguments:
 
 def run(args: Sequence[str]) -> None:
     """Parse with the settings of the chosen method, and go."""
-    peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    peek.add_argument("--method", default="choicenet")
-    chosen = check_method(peek.parse_known_args(list(args))[0].method)
+    chosen = check_method(option(args, "method", "choicenet"))
 
     def train(arguments: TrainArguments, settings: Any) -> tuple[TrainArguments, Any]:
         return arguments, settings
 
     train.__annotations__["settings"] = get_method(chosen).settings_type
-    arguments, settings = tyro.cli(
-        train,
-        prog="robust-bc train",
-        description=f"Fit a policy to demonstrations of mixed quality (settings shown for '{chosen}';"
+    description = (
+        f"Fit a policy to demonstrations of mixed quality (settings shown for '{chosen}';"
         f" the methods are {', '.join(method_names())}). Example: robust-bc train --dataset mine/demos-v0"
-        " --method choicenet --out runs/mine",
-        args=args,
-        config=(tyro.conf.OmitArgPrefixes,),
+        " --method choicenet --out runs/mine"
     )
+    arguments, settings = parse(train, "robust-bc train", args, description)
     execute(arguments, dataclasses.asdict(settings))
 
 
@@ -86,7 +78,7 @@ def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
                 device=arguments.device,
                 resume=arguments.resume,
                 checkpoint_seconds=arguments.checkpoint_seconds,
-                progress=lambda state: bar(state.done, state.total, f"loss {state.loss:.4g}"),
+                progress=lambda state: bar(state.done / state.total, f"loss {state.loss:.4g}"),
                 **settings,
             )
         except KeyboardInterrupt:
@@ -100,6 +92,6 @@ def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
         print_json({"policy": str(folder), "pairs": len(demonstrations), "final_loss": finite})
         return
     losses = ", ".join(f"{name} {value:.4g}" for name, value in last.items() if value == value)
-    OUTPUT.print(f"fitted {arguments.method} to {len(demonstrations)} pairs: {losses}", highlight=False)
-    OUTPUT.print(f"policy: {folder}", highlight=False, soft_wrap=True)
-    OUTPUT.print(f"curves: tensorboard --logdir {arguments.out}", highlight=False, soft_wrap=True)
+    show(f"fitted {arguments.method} to {len(demonstrations)} pairs: {losses}")
+    show(f"policy: {folder}")
+    show(f"curves: tensorboard --logdir {arguments.out}")

@@ -116,7 +116,7 @@ class ChoiceNetHead(Head):
 
     def variance_floor(self, progress: float) -> float:
         """τ⁻¹ at this point: falls geometrically from its start to its end over the annealed share."""
-        left = 1 - progress / self.tau_anneal if progress < self.tau_anneal else 0.0
+        left = share_left(progress, self.tau_anneal)
         return math.exp(left * math.log(self.tau_inverse_start) + (1 - left) * math.log(self.tau_inverse))
 
     def forward(self, features: Tensor, noise: Tensor | None, progress: float) -> MixtureParameters:
@@ -124,9 +124,7 @@ class ChoiceNetHead(Head):
         others = torch.tanh(raw)  # (M, K−1, B)
         floor = self.variance_floor(progress)
         spread = slack(others).unsqueeze(2) * _variance(log_base).unsqueeze(1)  # (M, K−1, D, B)
-        bias = self.outputs.bias
-        assert bias is not None
-        pivot = bias[:, : self.actions]  # (M, D, 1)
+        pivot = self.outputs.bias[:, : self.actions]  # (M, D, 1)
         lever = target - pivot  # μh, (M, D, B)
         if noise is None:
             means = others.unsqueeze(2) * lever.unsqueeze(1)
@@ -145,6 +143,11 @@ class ChoiceNetHead(Head):
     def act(self, parameters: MixtureParameters) -> Tensor:
         """The target, μᵀh: what mixture 1 says with ρ_1 = 1."""
         return parameters.means[:, 0]
+
+
+def share_left(progress: float, anneal: float) -> float:
+    """How much of an annealing is still to come: 1 at the start, 0 once the share `anneal` of training is done."""
+    return 1 - progress / anneal if progress < anneal else 0.0
 
 
 def _variance(log_variance: Tensor) -> Tensor:

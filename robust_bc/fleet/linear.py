@@ -14,16 +14,14 @@ from robust_bc.seeding import MemberSeed, Purpose
 class FleetLinear(nn.Module):
     """M linear maps at once: (M, in, B) -> (M, out, B)."""
 
-    def __init__(self, members: int, inputs: int, outputs: int, *, bias: bool = True) -> None:
+    def __init__(self, members: int, inputs: int, outputs: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(members, outputs, inputs))
-        self.bias = nn.Parameter(torch.empty(members, outputs, 1)) if bias else None
+        self.bias = nn.Parameter(torch.empty(members, outputs, 1))
 
     def forward(self, x: Tensor) -> Tensor:
         if x.shape[0] == 1 and self.weight.shape[0] > 1:  # the same batch for every member
             x = x.expand(self.weight.shape[0], -1, -1)
-        if self.bias is None:
-            return torch.bmm(self.weight, x)
         return torch.baddbmm(self.bias, self.weight, x)
 
 
@@ -36,6 +34,5 @@ def initialise(network: nn.Module, seeds: list[MemberSeed]) -> None:
         for layer in layers:
             bound = 1 / math.sqrt(layer.weight.shape[2])
             for parameter in (layer.weight, layer.bias):
-                if parameter is not None:
-                    values = stream.uniform(-bound, bound, tuple(parameter.shape[1:])).astype(np.float32)
-                    parameter[member].copy_(torch.from_numpy(values))
+                values = stream.uniform(-bound, bound, tuple(parameter.shape[1:])).astype(np.float32)
+                parameter[member].copy_(torch.from_numpy(values))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -36,8 +37,8 @@ class Settings:
     action_scaling: ActionScaling = "standard"
     """Actions are centred and scaled by mean and deviation, or robustly by median and MAD."""
     held_out: float = 0.2
-    """Share of the (corrupt) demonstrations that is kept from training to judge restarts and stopping; it is used
-    only when one of the two is on."""
+    """Share of the (corrupt) demonstrations that is kept from training to judge restarts and stopping, whole episodes
+    where there are enough; used only when one of the two is on. At most 5,000 of these pairs are looked at."""
     early_stopping: bool = False
     """Keep the weights that were best on the held-out pairs, instead of the last ones."""
     patience: int = 0
@@ -143,8 +144,8 @@ def _convert(value: Any, expected: Any) -> Any:
     if expected is bool or isinstance(value, bool):
         return value if expected is bool and isinstance(value, bool) else None
     if expected is float:
-        return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
-    return value if isinstance(value, expected) else None
+        return float(value) if isinstance(value, numbers.Real) and math.isfinite(value) else None
+    return int(value) if isinstance(value, numbers.Integral) else None
 
 
 def _describe(expected: Any) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import ChoiceNetHead, WeightNoise
+from robust_bc.fleet.heads import ChoiceNetHead, WeightNoise, share_left
 from robust_bc.losses import LossTerms, choicenet_loss
 from robust_bc.methods.base import Method, Settings
 from robust_bc.mixture import MixtureParameters, log_likelihood
@@ -24,8 +24,10 @@ class ChoiceNetSettings(Settings):
     """λ_KL, weight of KL(softmax(ρ) ‖ π): how firmly the target must own the data."""
     l2_weight: float = 0.1
     """λ_L2 at the start, weight of the squared error of the target."""
+    l2_weight_end: float = 0.0
+    """λ_L2 after that; a constant pull draws the target towards the outliers."""
     l2_anneal: float = 0.1
-    """Share of training over which λ_L2 falls linearly to zero; 0 leaves it constant."""
+    """Share of training over which λ_L2 goes linearly from its start to its end."""
     tau_inverse: float = 1e-2
     """τ⁻¹, variance of the target in units of the normalised actions."""
     tau_inverse_start: float = 1.0
@@ -40,13 +42,13 @@ class ChoiceNetSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("mixtures", "likelihood_weight", "tau_inverse", "tau_inverse_start", "sigma_z")
-        self.require_not_negative("kl_weight", "l2_weight")
+        self.require_not_negative("kl_weight", "l2_weight", "l2_weight_end")
         self.require_share("l2_anneal", "tau_anneal")
 
     def l2_weight_at(self, progress: float) -> float:
         """λ_L2 after this share of training."""
-        left = max(0.0, 1 - progress / self.l2_anneal) if self.l2_anneal > 0 else 1.0
-        return self.l2_weight * left
+        left = share_left(progress, self.l2_anneal)
+        return left * self.l2_weight + (1 - left) * self.l2_weight_end
 
 
 class ChoiceNet(Method[ChoiceNetSettings]):

@@ -41,7 +41,7 @@ def fingerprint(demonstrations: Sequence[Demonstrations], trainer: Trainer) -> s
 
 def write_checkpoint(path: Path, trainer: Trainer, mark: str) -> None:
     """All that training needs to go on; random streams need nothing, they are made from the step."""
-    tensors: dict[str, Tensor] = {"best_score": trainer.best_score, "stale": trainer.stale}
+    tensors: dict[str, Tensor] = {"score": trainer.score, "stale": trainer.stale}
     for index, parameter in enumerate(trainer.parameters):
         tensors[f"parameter.{index}"] = parameter.detach()
         tensors[f"best.{index}"] = trainer.best[index]
@@ -82,7 +82,7 @@ def _restore(trainer: Trainer, tensors: dict[str, Tensor], step: int) -> None:
         trainer.optimiser.state[parameter] = {
             name: tensors[f"adam.{index}.{name}"].to(trainer.device) for name in ADAM_STATE
         }
-    trainer.best_score = tensors["best_score"].to(trainer.device)
+    trainer.score = tensors["score"].to(trainer.device)
     trainer.stale = tensors["stale"].to(trainer.device)
     history = trainer.history
     history.steps = tensors["history.steps"].tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -53,12 +54,16 @@ def make_fleet_data(
     observations = [n.observations.forward(d.observations) for d, n in zip(demonstrations, normalisations, strict=True)]
     actions = [n.actions.forward(d.actions) for d, n in zip(demonstrations, normalisations, strict=True)]
     starts = np.cumsum([0, *(len(d) for d in demonstrations)])
+    splits: dict[tuple[int, ...], tuple[Index, Index]] = {}  # restarts share theirs, and without a share all do
     training: list[Index] = []
     held_out: list[Index] = []
     for which, seed in members:
-        kept, out = split(demonstrations[which].episodes, held_out_share, seed)
-        training.append(starts[which] + kept)
-        held_out.append(starts[which] + out)
+        key = (which,) if held_out_share is None else (which, seed.seed, seed.member)
+        if key not in splits:
+            kept, out = split(demonstrations[which].episodes, held_out_share, seed)
+            splits[key] = starts[which] + kept, starts[which] + out
+        training.append(splits[key][0])
+        held_out.append(splits[key][1])
     rows, share = _pad(held_out) if held_out_share is not None else (None, None)
     return FleetData(
         observations=torch.from_numpy(np.concatenate(observations)).to(device),
@@ -79,7 +84,7 @@ def split(episodes: Index, share: float | None, seed: MemberSeed) -> tuple[Index
     everything = np.arange(pairs)
     if share is None:
         return everything, everything[:0]
-    wanted = min(round(share * pairs), HELD_OUT_LIMIT, pairs - 1)
+    wanted = min(round(share * pairs), pairs - 1)
     if wanted < 1:
         raise RobustBCError(
             f"held_out={share} of {pairs} pairs leaves nothing to judge by;"
@@ -92,9 +97,10 @@ def split(episodes: Index, share: float | None, seed: MemberSeed) -> tuple[Index
         # As many whole episodes as come closest to the share, but at least one and never all.
         count = int(np.argmin(np.abs(np.cumsum(sizes[order])[:-1] - wanted))) + 1
         out = np.isin(unit, order[:count])
-    else:
-        out = np.isin(everything, stream.permutation(pairs)[:wanted])
-    return everything[~out], everything[out][:HELD_OUT_LIMIT]
+        judges = stream.permutation(everything[out])[:HELD_OUT_LIMIT]  # of all these episodes, not of the first
+        return everything[~out], np.sort(judges)
+    out = np.isin(everything, stream.permutation(pairs)[: min(wanted, HELD_OUT_LIMIT)])
+    return everything[~out], everything[out]
 
 
 def draw_block(
@@ -115,9 +121,15 @@ def draw_block(
         if noise is not None:
             noise[:, member] = stream.standard_normal((steps, *noise_shape), dtype=np.float32)
     return Block(
-        rows=torch.from_numpy(rows).to(device, non_blocking=True),
-        noise=None if noise is None else torch.from_numpy(noise).to(device, non_blocking=True),
+        rows=_to_device(rows, device),
+        noise=None if noise is None else _to_device(noise, device),
     )
+
+
+def _to_device(values: NDArray[Any], device: torch.device) -> Tensor:
+    """Without waiting only from pinned memory: an ordinary array may be gone before the device has read it."""
+    tensor = torch.from_numpy(values)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 def _pad(held_out: Sequence[Index]) -> tuple[Tensor, Tensor]:

@@ -45,7 +45,8 @@ class Trainer:
         self.step = 0
         self.history = History(names=("total", *method.part_names))
         self.best = [parameter.detach().clone() for parameter in self.parameters]
-        self.best_score = torch.full((len(self.seeds),), torch.inf, device=device)  # (M,)
+        # Held-out score of the weights that count: the best ones with early stopping, else the latest. (M,)
+        self.score = torch.full((len(self.seeds),), torch.inf, device=device)
         self.stale = torch.zeros(len(self.seeds), dtype=torch.int64, device=device)  # evaluations without progress
 
     @property
@@ -103,12 +104,12 @@ class Trainer:
         """Score the held-out pairs, (M,), and remember the weights of members that have never been better."""
         score = self.held_out_score()
         settings = self.settings
-        better = score < self.best_score
+        better = score < self.score
         if settings.early_stopping and settings.patience:
             better &= self.stale < settings.patience
         if not settings.early_stopping:
             better = torch.ones_like(better)  # the last weights count
-        self.best_score = torch.where(better, score, self.best_score)
+        self.score = torch.where(better, score, self.score)
         if settings.early_stopping:
             self.stale = torch.where(better, 0, self.stale + 1)
             for best, parameter in zip(self.best, self.parameters, strict=True):

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from robust_bc.benchmark.correlation import run_correlation
-from robust_bc.benchmark.synthetic import run_synthetic
+from robust_bc.benchmark.synthetic import SyntheticData, run_synthetic
 
 pytestmark = pytest.mark.slow
 
 
 def test_choicenet_survives_outliers_that_sink_least_squares() -> None:
-    rows = run_synthetic(["cosexp", "linear"], [0.4], ["choicenet", "mlp"], range(2), "cpu").rows
+    data = SyntheticData.make(["cosexp", "linear"], [0.4], range(2))
+    rows = run_synthetic(data, ["choicenet", "mlp"], "cpu").rows
     worst = {(row.task, row.method): row.worst for row in rows}
     for task in ("cosexp", "linear"):
         assert worst[task, "choicenet"] < worst[task, "oracle"] + 0.02

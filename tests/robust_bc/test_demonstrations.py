@@ -52,6 +52,8 @@ def test_arrays_cannot_be_changed_from_inside() -> None:
         ({"observations": np.full((4, 1), np.inf)}, r"row 0, column 0 is inf \(4 such entries"),
         ({"observations": np.array([["a"]] * 4)}, "observations must be an array of real numbers"),
         ({"observations": np.ones((4, 1), dtype=complex)}, "observations must be an array of real numbers"),
+        ({"observations": [[1.0], [1.0, 2.0], [1.0], [1.0]]}, "observations must be an array of real numbers"),
+        ({"action_space": spaces.Box(0, 5, (1,), np.int64)}, "action_space must be of real numbers"),
         ({"observations": np.ones((0, 2)), "actions": np.ones((0, 1))}, "has 0 pairs, but at least 2"),
         ({"observations": np.ones((1, 2)), "actions": np.ones((1, 1))}, "has 1 pairs, but at least 2"),
         ({"episodes": [0, 0, 1]}, "episodes has 3 rows"),
@@ -108,6 +110,7 @@ def test_minari_that_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     (data / "main_data.hdf5").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(RobustBCError, match="cannot be read"):
         Demonstrations.from_minari("test/pairs-v0")
-    (data / "metadata.json").write_text("{")
-    with pytest.raises(RobustBCError, match="not valid JSON"):
-        Demonstrations.from_minari(data)
+    for text, message in (("{", "not valid JSON"), ("[]", "does not describe a dataset")):
+        (data / "metadata.json").write_text(text)
+        with pytest.raises(RobustBCError, match=message):
+            Demonstrations.from_minari(data)

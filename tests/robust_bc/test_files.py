@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from robust_bc import RobustBCError
-from robust_bc.files import make_folder, write_json, write_whole
+from robust_bc.files import make_folder, remove_asides, write_all_whole, write_json, write_whole
 
 # A limit on the size of files makes the kernel refuse the write half-way, as a full disk does.
 FULL_DISK = """
@@ -30,6 +30,24 @@ def test_a_full_disk_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
     assert done.stdout.startswith(f"cannot write '{path}': ")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_files_that_belong_together_change_together(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.write_text("old")
+    second.mkdir()  # cannot be replaced by a file
+    with pytest.raises(RobustBCError, match="cannot write"):
+        write_all_whole({second: "new", first: "new"})
+    assert first.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "second"]
+
+
+def test_what_a_killed_writer_left_is_swept(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    for name in (".a.77.part", "deep/.b.77.part", "keep.part", ".keep"):
+        (tmp_path / name).touch()
+    remove_asides(tmp_path)
+    assert {path.name for path in tmp_path.rglob("*")} == {"deep", "keep.part", ".keep"}
 
 
 def test_written_whole_with_parents(tmp_path: Path) -> None:

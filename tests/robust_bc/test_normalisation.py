@@ -32,6 +32,13 @@ def test_time_stamps_keep_their_digits() -> None:
     assert len(np.unique(normalised)) == 100
 
 
+def test_rounding_of_float32_is_no_information() -> None:
+    """1 and the next float32 are one value, and 1.001 at use must not become thousands of deviations."""
+    values = np.where(np.arange(100) % 2, np.float32(1), np.nextafter(np.float32(1), np.float32(2)))[:, None]
+    assert Affine.of(values).scale[0] == 0
+    assert Affine.of(values.astype(np.float64) * 1e-3 + np.arange(100)[:, None] * 1e-6).scale[0] > 0
+
+
 def test_robust_scaling_ignores_outliers() -> None:
     values = np.random.default_rng(0).normal(2, 0.5, (1000, 1))
     values[:300] = 1e3

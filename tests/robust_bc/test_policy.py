@@ -70,6 +70,27 @@ def test_actions_are_clipped_to_the_action_space(pairs: Demonstrations) -> None:
     assert len(np.unique(actions)) > 1
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_actions_have_the_type_of_the_action_space(pairs: Demonstrations, tmp_path: Path, dtype: Any) -> None:
+    """0.1 is another number in float32: an action that is rounded there may lie outside."""
+    space = spaces.Box(-0.1, 0.1, (2,), dtype)
+    bounded = Demonstrations.from_arrays(pairs.observations, pairs.actions, action_space=space)
+    policy = fit(bounded, device="cpu", **QUICK)
+    policy.save(tmp_path)
+    for one in (policy, load_policy(tmp_path, device="cpu")):
+        assert one.action_space == space
+        assert all(space.contains(action) for action in one.predict(100 * BATCH)[0])
+
+
+def test_large_batches_go_in_parts(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, mixture = policy.predict(BATCH)[0], policy.mixture(BATCH)
+    monkeypatch.setattr("robust_bc.policy.LARGEST_PASS", 6)  # two rows for three members
+    np.testing.assert_allclose(policy.predict(BATCH)[0], whole, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(policy.mixture(BATCH).means, mixture.means, rtol=1e-5, atol=1e-6)
+    assert policy.predict(BATCH, deterministic=False)[0].shape == (7, 2)
+    assert policy.predict(np.empty((0, 3)))[0].shape == (0, 2)
+
+
 def test_sampling_follows_the_mixture(policy: Policy) -> None:
     policy.reseed(0)
     drawn, _ = policy.predict(np.repeat(BATCH[:1], 20_000, axis=0), deterministic=False)
@@ -96,7 +117,12 @@ def test_constant_columns_do_no_harm() -> None:
 
 @pytest.mark.parametrize(
     ("observation", "message"),
-    [(np.zeros(4), r"shape \(3,\) or \(B, 3\)"), (np.zeros((2, 2, 3)), "shape"), ([0, np.nan, 0], "must be finite")],
+    [
+        (np.zeros(4), r"shape \(3,\) or \(B, 3\)"),
+        (np.zeros((2, 2, 3)), "shape"),
+        ([0, np.nan, 0], "must be finite"),
+        (["a", "b", "c"], "real numbers"),
+    ],
 )
 def test_bad_observations_are_refused(policy: Policy, observation: Any, message: str) -> None:
     with pytest.raises(RobustBCError, match=message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from robust_bc import Demonstrations, RobustBCError, load_policy
 from robust_bc.fitting import Progress
@@ -22,6 +24,13 @@ class Killed(BaseException):
     """Stands for kill -9 inside one process: nothing may clean up after it."""
 
 
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time goes by one second per look at the clock, so that every third block or so is saved."""
+    ticks = itertools.count()
+    monkeypatch.setattr("robust_bc.runs.time.monotonic", lambda: float(next(ticks)))
+
+
 def start(folder: Path, pairs: Demonstrations, stop_at: int | None = None, **changes: Any) -> None:
     def watch(progress: Progress) -> None:
         if stop_at is not None and progress.done >= stop_at:
@@ -33,7 +42,7 @@ def start(folder: Path, pairs: Demonstrations, stop_at: int | None = None, **cha
         source="test",
         device="cpu",
         progress=watch,
-        **{"method": "choicenet", "checkpoint_seconds": 0, **RUN, **changes},
+        **{"method": "choicenet", "checkpoint_seconds": 3, **RUN, **changes},
     )
 
 
@@ -64,6 +73,8 @@ def test_stopped_and_resumed_is_the_same_to_the_bit(
     with pytest.raises(Killed):
         start(tmp_path / "stopped", pairs, stop_at, method=method)
     assert json.loads((tmp_path / "stopped" / "run.json").read_text())["finished"] is False
+    saved = tmp_path / "stopped" / "checkpoints" / "latest.safetensors"
+    assert saved.exists() == (stop_at >= 75)  # once with none, else with one that lies behind
     start(tmp_path / "stopped", pairs, resume=True, method=method)
     assert_same(tmp_path / "whole", tmp_path / "stopped")
 
@@ -71,10 +82,27 @@ def test_stopped_and_resumed_is_the_same_to_the_bit(
 def test_resume_goes_on_and_does_not_start_anew(tmp_path: Path, pairs: Demonstrations) -> None:
     with pytest.raises(Killed):
         start(tmp_path, pairs, 100)
+    assert shown_steps(tmp_path) == [25, 50, 75, 100]
     seen: list[int] = []
     options = {**RUN, "resume": True}
     train_run(tmp_path, pairs, source="test", device="cpu", progress=lambda state: seen.append(state.done), **options)
-    assert seen[0] == 125
+    assert seen[0] == 100  # the checkpoint was written at 75
+    assert shown_steps(tmp_path) == [25, 50, 75, 100, 125, 150, 175, 200]
+    assert shown_steps(tmp_path, "held_out/network-3") == list(range(20, 201, 20))
+
+
+def test_a_write_that_was_killed_does_not_block_the_folder(tmp_path: Path, pairs: Demonstrations) -> None:
+    (tmp_path / ".run.json.77.part").touch()
+    start(tmp_path, pairs)
+    (tmp_path / "policy" / ".config.json.77.part").touch()
+    start(tmp_path, pairs, resume=True)
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_negative_interval_is_refused(tmp_path: Path, pairs: Demonstrations) -> None:
+    with pytest.raises(RobustBCError, match="checkpoint_seconds must be 0 or more"):
+        start(tmp_path / "run", pairs, checkpoint_seconds=float("nan"))
+    assert not (tmp_path / "run").exists()
 
 
 def test_resume_of_nothing_starts(tmp_path: Path, pairs: Demonstrations) -> None:
@@ -111,21 +139,21 @@ def test_resume_with_something_else_is_refused(
     tmp_path: Path, pairs: Demonstrations, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(Killed):
-        start(tmp_path, pairs, 50)
+        start(tmp_path, pairs, 75)
     with pytest.raises(RobustBCError, match=message):
         start(tmp_path, pairs, resume=True, **changes)
 
 
 def test_resume_with_other_data_is_refused(tmp_path: Path, pairs: Demonstrations) -> None:
     with pytest.raises(Killed):
-        start(tmp_path, pairs, 50)
+        start(tmp_path, pairs, 75)
     with pytest.raises(RobustBCError, match="was made from other demonstrations"):
         start(tmp_path, make_pairs(1), resume=True)
 
 
 def test_a_broken_checkpoint_is_said(tmp_path: Path, pairs: Demonstrations) -> None:
     with pytest.raises(Killed):
-        start(tmp_path, pairs, 50)
+        start(tmp_path, pairs, 75)
     checkpoint = tmp_path / "checkpoints" / "latest.safetensors"
     checkpoint.write_bytes(checkpoint.read_bytes()[:200])
     with pytest.raises(RobustBCError, match="is not a whole checkpoint"):
@@ -143,3 +171,10 @@ def assert_same(one: Path, other: Path) -> None:
         assert tensors.keys() == others.keys()
         for key, tensor in tensors.items():  # a part of the loss that had no weight is NaN in the history
             torch.testing.assert_close(tensor, others[key], rtol=0, atol=0, equal_nan=True)
+
+
+def shown_steps(folder: Path, tag: str = "total/network-0") -> list[int]:
+    """What TensorBoard itself reads."""
+    events = EventAccumulator(str(folder / "tensorboard"))
+    events.Reload()
+    return [event.step for event in events.Scalars(tag)]

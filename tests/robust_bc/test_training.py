@@ -11,9 +11,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from robust_bc import Demonstrations, Policy, RobustBCError, fit, fit_fleet
 from robust_bc.fitting import FitPlan
 from robust_bc.methods import get_method, method_names
+from robust_bc.methods.choicenet import ChoiceNet, ChoiceNetSettings
 from robust_bc.seeding import MemberSeed
 from robust_bc.training.data import split
 from robust_bc.training.step import make_optimiser, training_step
+from robust_bc.training.trainer import Trainer
 from tests.conftest import QUICK, make_pairs
 
 
@@ -28,38 +30,75 @@ def test_another_seed_is_another_policy(pairs: Demonstrations) -> None:
     assert not np.array_equal(one, other)
 
 
-@pytest.mark.parametrize("name", method_names())
-@pytest.mark.parametrize("noise", ["marginal", "local", "shared"])
-def test_a_full_step_leaves_nothing_on_the_cpu(name: str, noise: str) -> None:
+def make_trainer(name: str, device: str, **given: Any) -> Trainer:
+    settings = {"hidden": (8, 8), "batch_size": 16, "early_stopping": True, **given}
+    plan = FitPlan.make([make_pairs(0)], name, 3, [0], "cpu", settings)
+    return dataclasses.replace(plan, device=torch.device(device)).trainer([0])
+
+
+def full_step(trainer: Trainer, progress: float) -> list[torch.Tensor]:
+    """A training step and a look at the held-out pairs; all tensors that have come of it."""
+    device = trainer.device
+    shape = trainer.fleet.head.noise_shape(16)
+    noise = torch.zeros(3, *shape, device=device) if shape else None
+    x, y = torch.zeros(3, 3, 16, device=device), torch.zeros(3, 2, 16, device=device)
+    terms = training_step(trainer.fleet, trainer.method, trainer.settings, trainer.optimiser, x, y, noise, progress)
+    assert set(terms.parts) <= set(trainer.method.part_names)
+    gradients = [parameter.grad for parameter in trainer.parameters if parameter.grad is not None]
+    moments = [trainer.optimiser.state[p][key] for p in trainer.parameters for key in ("exp_avg", "exp_avg_sq")]
+    return [trainer.look(), trainer.score, trainer.stale, terms.total, *terms.parts.values(), *gradients, *moments]
+
+
+each_kind = pytest.mark.parametrize(
+    ("name", "given"),
+    [(name, {}) for name in method_names()] + [("choicenet", {"noise": noise}) for noise in ("local", "shared")],
+)
+
+
+@each_kind
+def test_a_full_step_leaves_nothing_on_the_cpu(name: str, given: dict[str, Any]) -> None:
     """Every tensor is on the `meta` device: one left behind, or one look at a value, would be an error."""
-    if name != "choicenet" and noise != "marginal":
-        pytest.skip("only ChoiceNet has weight noise")
-    method = get_method(name)
-    given: dict[str, Any] = {"hidden": (8, 8), **({"noise": noise} if name == "choicenet" else {})}
-    settings = method.settings(given)
-    device = torch.device("meta")
-    fleet = method.fleet(settings, 3, 5, 2).to(device)
-    parameters = list(fleet.parameters())
-    optimiser = make_optimiser(parameters, settings, device)
-    shape = fleet.head.noise_shape(16)
-    drawn = torch.empty(3, *shape, device=device) if shape else None
+    trainer = make_trainer(name, "meta", **given)
     for progress in (0.0, 0.5):
-        terms = training_step(
-            fleet,
-            method,
-            settings,
-            optimiser,
-            torch.empty(3, 5, 16, device=device),
-            torch.empty(3, 2, 16, device=device),
-            drawn,
-            progress,
-        )
-    tensors = [terms.total, *terms.parts.values(), *parameters]
-    tensors += [p.grad for p in parameters if p.grad is not None]
-    tensors += [optimiser.state[p][key] for p in parameters for key in ("exp_avg", "exp_avg_sq")]
-    assert len(tensors) > 4 * len(parameters)
-    assert {tensor.device.type for tensor in tensors} == {"meta"}
-    assert set(terms.parts) <= set(method.part_names)
+        tensors = full_step(trainer, progress)
+    assert len(tensors) > 3 * len(trainer.parameters)
+    assert {tensor.device.type for tensor in [*tensors, *trainer.parameters, *trainer.best]} == {"meta"}
+
+
+class NoHostSynchronisation(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Refuses to hand a value to Python, for which a device would have to be waited for."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        assert func not in (torch.ops.aten._local_scalar_dense.default, torch.ops.aten.is_nonzero.default), func
+        return func(*args, **(kwargs or {}))
+
+
+@each_kind
+def test_a_step_does_not_wait_for_the_device(name: str, given: dict[str, Any]) -> None:
+    trainer = make_trainer(name, "cpu", **given)
+    with NoHostSynchronisation():  # type: ignore[no-untyped-call]
+        full_step(trainer, 0.0)
+        with pytest.raises(AssertionError):
+            trainer.score[0].item()
+
+
+class NoDoublePrecision(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Refuses float64 tensors, which MPS devices do not have."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for value in result if isinstance(result, tuple | list) else (result,):
+            assert not isinstance(value, torch.Tensor) or value.dtype != torch.float64, func
+        return result
+
+
+@each_kind
+def test_no_tensor_is_double(name: str, given: dict[str, Any]) -> None:
+    with NoDoublePrecision():  # type: ignore[no-untyped-call]
+        policy = fit(make_pairs(0), name, members=2, device="cpu", restarts=2, **QUICK, **given)
+        for deterministic in (True, False):
+            policy.predict(np.zeros((4, 3)), deterministic=deterministic)
+        policy.mixture(np.zeros(3))
 
 
 class LargestTensor(TorchDispatchMode):  # type: ignore[no-untyped-call]
@@ -100,7 +139,7 @@ def test_restarts_keep_the_best_on_held_out_pairs(pairs: Demonstrations) -> None
     trainer.run()
     policy = plan.policies([0], trainer)[0]
     assert policy.members == 2
-    scores = trainer.best_score.reshape(2, 4)
+    scores = trainer.score.reshape(2, 4)
     for member in range(2):
         winner = 4 * member + int(scores[member].argmin())
         for name, tensor in policy.tensors().items():
@@ -128,6 +167,34 @@ def test_episodes_are_held_out_whole() -> None:
     assert 0 < len(held_out) < 50
 
 
+def test_judges_come_from_all_held_out_episodes() -> None:
+    episodes = np.repeat(np.arange(20), 3000)
+    training, held_out = split(episodes, 0.2, MemberSeed(1))
+    assert len(training) == 16 * 3000
+    assert len(held_out) == 5000
+    assert len(np.unique(episodes[held_out])) == 4
+
+
+def test_members_without_a_split_share_their_rows(pairs: Demonstrations) -> None:
+    trainer = FitPlan.make([pairs], "mlp", 5, [0], "cpu", {}).trainer([0])
+    assert len({id(rows) for rows in trainer.data.training}) == 1
+
+
+def test_numbers_of_numpy_are_numbers(pairs: Demonstrations) -> None:
+    given = {**QUICK, "steps": np.int64(30), "learning_rate": np.float32(1e-3)}
+    assert fit(pairs, members=np.int64(2), seed=np.int64(1), device="cpu", **given).members == 2  # type: ignore[arg-type]
+
+
+def test_schedules_go_from_their_start_to_their_end() -> None:
+    settings = ChoiceNetSettings(l2_weight=1.0, l2_weight_end=0.5, l2_anneal=0.4, tau_inverse_start=1.0, tau_anneal=0.5)
+    assert [round(settings.l2_weight_at(share), 6) for share in (0.0, 0.2, 0.4, 1.0)] == [1.0, 0.75, 0.5, 0.5]
+    head = ChoiceNet().head(settings, 1, 4, 2)
+    assert [round(head.variance_floor(share), 6) for share in (0.0, 0.25, 0.5, 1.0)] == [1.0, 0.1, 0.01, 0.01]
+    at_once = ChoiceNetSettings(l2_anneal=0.0, tau_anneal=0.0)
+    assert at_once.l2_weight_at(0.0) == 0.0
+    assert ChoiceNet().head(at_once, 1, 4, 2).variance_floor(0.0) == pytest.approx(0.01)
+
+
 def test_too_few_pairs_to_hold_out() -> None:
     two = Demonstrations.from_arrays(np.eye(2), np.eye(2))
     with pytest.raises(RobustBCError, match="leaves nothing to judge by"):
@@ -153,7 +220,7 @@ def test_patience_ends_early_and_freezes_what_was_given_up(pairs: Demonstrations
     assert patient.step < 5000
     scores = np.array(patient.history.held_out)[:, 0]
     stop = next(i for i in range(len(scores)) if i >= 3 and scores[: i - 2].min() <= scores[i - 2 : i + 1].min())
-    assert patient.best_score.item() == pytest.approx(scores[: stop + 1].min())
+    assert patient.score.item() == pytest.approx(scores[: stop + 1].min())
 
 
 def test_history_tells_every_part(pairs: Demonstrations) -> None:
@@ -163,13 +230,14 @@ def test_history_tells_every_part(pairs: Demonstrations) -> None:
     assert names == {"total", "nll", "l2", "kl"}
     assert history.steps == [25, 50, 60]
     header, first = history.to_csv().splitlines()[:2]
-    assert header == "step,member,name,value"
+    assert header == "step,network,name,value"
     assert first.startswith("25,0,kl,")
 
 
-def test_divergence_is_said() -> None:
+@pytest.mark.parametrize("given", [{}, {"early_stopping": True}, {"restarts": 2}])
+def test_divergence_is_said(given: dict[str, Any]) -> None:
     with pytest.raises(RobustBCError, match="diverged; lower learning_rate"):
-        fit(make_pairs(0), "mlp", device="cpu", **{**QUICK, "learning_rate": 1e30})
+        fit(make_pairs(0), "mlp", device="cpu", **{**QUICK, "learning_rate": 1e30, **given})
 
 
 @pytest.mark.parametrize(
