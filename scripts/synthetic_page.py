@@ -122,7 +122,7 @@ def _lost(rows: Rows) -> str:
         for (task, rate, method), row in rows.items()
         if method != "oracle" and row["mean"] < rows[task, rate, "choicenet"]["mean"]
     ]
-    return ", ".join(lost) or "none"
+    return ",\n".join(lost) or "none"
 
 
 def _paper(rows: Rows) -> str:

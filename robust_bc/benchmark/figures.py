@@ -36,8 +36,7 @@ def synthetic_figure(result: SyntheticResult) -> Figure:
         _draw_errors(axes[0, column], [row for row in result.rows if row.task == name])
         fits = [fit for fit in result.fits if (fit.function, fit.rate, fit.seed) == (name, shown, seed)]
         _draw_fits(axes[1, column], name, shown, seed, fits)
-    axes[0, 0].legend(frameon=False)
-    axes[1, 0].legend(frameon=False, fontsize="small", loc="upper left", ncols=2)
+    figure.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=8, frameon=False)
     return figure
 
 
@@ -97,7 +96,7 @@ def _draw_fits(axis: Axes, name: str, rate: float, seed: int, fits: Sequence[Fit
     low, high = function.outliers
     reach = np.concatenate([function.formula(inputs), [low, high]])
     axis.set(title=f"{rate:.0%} outliers, seed {seed}", xlabel="x", ylabel="y")
-    axis.set_ylim(reach.min() - 0.2, reach.max() + 0.9)
+    axis.set_ylim(reach.min() - 0.2, reach.max() + 0.2)
     _tidy(axis)
 
 

@@ -28,7 +28,7 @@ class ChoiceNetSettings(Settings):
     """λ_L2 after that; a constant pull draws the target towards the outliers."""
     l2_anneal: float = 0.1
     """Share of training over which λ_L2 goes linearly from its start to its end."""
-    tau_inverse: float = 1e-2
+    tau_inverse: float = 3e-3
     """τ⁻¹, variance of the target in units of the normalised actions."""
     tau_inverse_start: float = 1.0
     """τ⁻¹ at the start of training; equal to `tau_inverse`, it is not annealed."""

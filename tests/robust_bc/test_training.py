@@ -186,11 +186,11 @@ def test_numbers_of_numpy_are_numbers(pairs: Demonstrations) -> None:
 
 
 def test_schedules_go_from_their_start_to_their_end() -> None:
-    settings = ChoiceNetSettings(l2_weight=1.0, l2_weight_end=0.5, l2_anneal=0.4, tau_inverse_start=1.0, tau_anneal=0.5)
+    settings = ChoiceNetSettings(l2_weight=1.0, l2_weight_end=0.5, l2_anneal=0.4, tau_inverse=0.01, tau_anneal=0.5)
     assert [round(settings.l2_weight_at(share), 6) for share in (0.0, 0.2, 0.4, 1.0)] == [1.0, 0.75, 0.5, 0.5]
     head = ChoiceNet().head(settings, 1, 4, 2)
     assert [round(head.variance_floor(share), 6) for share in (0.0, 0.25, 0.5, 1.0)] == [1.0, 0.1, 0.01, 0.01]
-    at_once = ChoiceNetSettings(l2_anneal=0.0, tau_anneal=0.0)
+    at_once = ChoiceNetSettings(l2_anneal=0.0, tau_anneal=0.0, tau_inverse=0.01)
     assert at_once.l2_weight_at(0.0) == 0.0
     assert ChoiceNet().head(at_once, 1, 4, 2).variance_floor(0.0) == pytest.approx(0.01)
 
