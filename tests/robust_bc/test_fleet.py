@@ -8,6 +8,7 @@ import torch
 from robust_bc import Policy, fit, fit_fleet
 from robust_bc.fleet.linear import FleetLinear, initialise
 from robust_bc.methods import method_names
+from robust_bc.methods.choicenet import ChoiceNet
 from robust_bc.seeding import MemberSeed
 from tests.conftest import QUICK, make_pairs
 
@@ -70,3 +71,48 @@ def test_a_large_fleet_is_split_without_a_trace(monkeypatch: pytest.MonkeyPatch)
 def same_weights(one: Policy, other: Policy, tolerance: float) -> None:
     for name, tensor in one.tensors().items():
         torch.testing.assert_close(tensor, other.tensors()[name], atol=tolerance, rtol=tolerance)
+
+
+@pytest.mark.parametrize("noise", ["marginal", "local", "shared"])
+def test_choicenet_head_is_the_literal_formula(noise: str) -> None:
+    """ρ, π, μ_k and Σ_k from the weights, mixture by mixture, as docs/choicenet.md writes them."""
+    settings = ChoiceNet().settings({"mixtures": 3, "noise": noise, "tau_inverse": 0.02, "sigma_z": 0.7})
+    head = ChoiceNet().head(settings, 2, 5, 2)
+    initialise(head, [MemberSeed(0), MemberSeed(1)])
+    h = torch.rand(2, 5, 4, generator=torch.Generator().manual_seed(0))
+    shape = head.noise_shape(4)
+    drawn = torch.randn(2, *shape, generator=torch.Generator().manual_seed(1)) if shape else None
+    found = head(h, drawn, 1.0)
+    for m in range(2):
+        weight, bias = head.outputs.weight[m], head.outputs.bias[m, :, 0]
+        for b in range(4):
+            feature = h[m, :, b]
+            lever, raw, logits, log_base = (weight @ feature).split((2, 2, 3, 2))
+            rho = torch.cat([torch.ones(1), torch.tanh(raw + bias[2:4])])
+            base = (log_base + bias[7:]).exp()
+            torch.testing.assert_close(found.correlations[m, :, b], rho)
+            torch.testing.assert_close(found.log_weights[m, :, b], torch.log_softmax(logits + bias[4:7], 0))
+            for k in range(3):
+                free = 1 - rho[k] ** 2
+                mean = bias[:2] + rho[k] * lever
+                variance = free * base + 0.02
+                if drawn is None:
+                    variance = variance + free * 0.7**2 * feature.square().sum()
+                else:
+                    w, z = drawn[m, 0], drawn[m, 1]
+                    towards = [e @ feature if noise == "shared" else e[:, b] * feature.norm() for e in (w, z)]
+                    mean = mean + free.sqrt() * 0.7 * (rho[k] * towards[0] + free.sqrt() * towards[1])
+                torch.testing.assert_close(found.means[m, k, :, b], mean)
+                torch.testing.assert_close(found.variances[m, k, :, b], variance)
+
+
+def test_patience_of_one_does_not_depend_on_the_other() -> None:
+    """One member is given up long before its neighbour; until then and after, it must not change."""
+    given = {**QUICK, "steps": 1500, "early_stopping": True, "patience": 2, "evaluate_every": 5, "learning_rate": 0.02}
+    data = [make_pairs(0, 60), make_pairs(1, 400)]
+    together = fit_fleet(data, "mlp", seeds=[0, 1], device="cpu", **given)
+    alone = [fit(pairs, "mlp", seed=seed, device="cpu", **given) for seed, pairs in enumerate(data)]
+    lengths = [policy.history.steps[-1] for policy in alone if policy.history is not None]
+    assert max(lengths) > min(lengths)
+    for one, other in zip(together, alone, strict=True):
+        same_weights(one, other, tolerance=1e-4)

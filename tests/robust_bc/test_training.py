@@ -13,7 +13,7 @@ from robust_bc.fitting import FitPlan
 from robust_bc.methods import get_method, method_names
 from robust_bc.methods.choicenet import ChoiceNet, ChoiceNetSettings
 from robust_bc.seeding import MemberSeed
-from robust_bc.training.data import split
+from robust_bc.training.data import draw_block, split
 from robust_bc.training.step import make_optimiser, training_step
 from robust_bc.training.trainer import Trainer
 from tests.conftest import QUICK, make_pairs
@@ -160,6 +160,26 @@ def test_split_is_a_partition(episodes: np.ndarray[Any, np.dtype[np.int64]]) -> 
     assert len(held_out) == 20
 
 
+def test_batches_are_fresh_in_every_block_and_cover_the_training_rows(pairs: Demonstrations) -> None:
+    given = {"restarts": 2, "batch_size": 64}
+    trainer = FitPlan.make([pairs], "mlp", 1, [0], "cpu", given).trainer([0])
+
+    def rows(index: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+        block = draw_block(trainer.data, trainer.seeds, index, 25, 64, (2,), trainer.device)
+        assert block.noise is not None
+        return block.rows.numpy()
+
+    first, again, second = rows(0), rows(0), rows(1)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, second)
+    assert not np.array_equal(first[:, 0], first[:, 1])  # restarts see the same pairs in another order
+    seen, mine = set(first[:, 0].ravel()), set(trainer.data.training[0])
+    assert seen <= mine
+    assert len(seen) > 0.95 * len(mine)
+    assert trainer.data.held_out is not None
+    assert not set(first.ravel()) & set(trainer.data.held_out.numpy().ravel())
+
+
 def test_episodes_are_held_out_whole() -> None:
     episodes = np.repeat(np.arange(8), [5, 30, 7, 9, 11, 13, 20, 5])
     training, held_out = split(episodes, 0.25, MemberSeed(1))
@@ -183,6 +203,13 @@ def test_members_without_a_split_share_their_rows(pairs: Demonstrations) -> None
 def test_numbers_of_numpy_are_numbers(pairs: Demonstrations) -> None:
     given = {**QUICK, "steps": np.int64(30), "learning_rate": np.float32(1e-3)}
     assert fit(pairs, members=np.int64(2), seed=np.int64(1), device="cpu", **given).members == 2  # type: ignore[arg-type]
+
+
+def test_the_learning_rate_falls_along_a_cosine(pairs: Demonstrations) -> None:
+    trainer = make_trainer("mlp", "cpu", learning_rate=0.4)
+    for progress, expected in ((0.0, 0.4), (0.5, 0.2), (0.75, 0.2 * (1 - 0.5**0.5)), (1.0, 0.0)):
+        full_step(trainer, progress)
+        assert trainer.optimiser.param_groups[0]["lr"] == pytest.approx(expected)
 
 
 def test_schedules_go_from_their_start_to_their_end() -> None:
