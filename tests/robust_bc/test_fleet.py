@@ -87,7 +87,8 @@ def test_choicenet_head_is_the_literal_formula(noise: str) -> None:
         weight, bias = head.outputs.weight[m], head.outputs.bias[m, :, 0]
         for b in range(4):
             feature = h[m, :, b]
-            lever, raw, logits, log_base = (weight @ feature).split((2, 2, 3, 2))
+            outputs = weight @ feature
+            lever, raw, logits, log_base = outputs[:2], outputs[2:4], outputs[4:7], outputs[7:]
             rho = torch.cat([torch.ones(1), torch.tanh(raw + bias[2:4])])
             base = (log_base + bias[7:]).exp()
             torch.testing.assert_close(found.correlations[m, :, b], rho)
