@@ -21,7 +21,7 @@ from robust_bc.training.data import make_fleet_data
 from robust_bc.training.trainer import Trainer
 
 LARGEST_FLEET = 64
-"""Networks of different policies that are trained together. More no longer gets faster on a CPU, and memory grows."""
+"""Networks of different policies that are trained together; it bounds the memory of a benchmark's column."""
 
 
 @dataclass(frozen=True)

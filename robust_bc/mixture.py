@@ -1,7 +1,7 @@
 """The Gaussian mixture that every head gives, its likelihood and its samples.
 
 Inside the fleet the batch is the last axis, (M, K, D, B): sums over mixtures K and action dimensions D then run
-over long contiguous rows, which is 1.3x to 1.7x faster on a CPU than (M, B, K, D).
+over long contiguous rows instead of over the few neighbours that (M, B, K, D) would have side by side.
 """
 
 from __future__ import annotations

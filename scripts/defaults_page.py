@@ -51,14 +51,15 @@ the mean over {seeds} paired seeds, and in brackets the worst seed.
 
 How the defaults of ChoiceNet were found: by hand, on the three synthetic functions with seeds 0 to 19, looking at the
 error against the clean function, as the paper did. No clean pair is used by any fit, but the *settings* have seen
-these functions. The random teachers of the second table were made afterwards; only τ⁻¹ was chosen with (other) teachers
-in sight, where a smaller value serves `relabel` and `uniform`, until single seeds begin to fail.
+these functions. The random teachers of the second table were made afterwards; τ⁻¹ and the two switches below were
+chosen with teachers of other seeds in sight. A smaller τ⁻¹ serves `relabel` and `uniform`, until single seeds begin to fail.
 
 **Early stopping is off by default.** On held-out corrupt pairs it makes ChoiceNet clearly worse on the teachers;
 it makes least squares a little better under corruption and a little worse without, and the MDN better in some cells
-and worse in others. **One start is the default**: with these settings single starts do not fail, and on the teachers
-holding pairs out costs more than choosing among starts brings. **Robust action scaling is off**: where most actions sit
-on one value (`step` at 0 %), their median absolute deviation is next to nothing and the others are scaled out of reach.
+and worse in others. **One start is the default**: no single start of these tables fails with the defaults, and on the
+teachers holding pairs out costs more than choosing among starts brings. **Robust action scaling is off**: where most
+actions sit on one value (`step` at 0 %), their median absolute deviation is next to nothing and the others are scaled
+out of reach.
 """
 
 

@@ -18,6 +18,7 @@ def test_choicenet_survives_outliers_that_sink_least_squares() -> None:
     for task in ("cosexp", "linear"):
         assert worst[task, "choicenet"] < worst[task, "oracle"] + 0.02
         assert worst[task, "mlp"] > 10 * worst[task, "choicenet"]
+        assert worst[task, "oracle"] < 0.02  # it saw the clean pairs only
 
 
 def test_correlation_says_which_corruption_it_is() -> None:

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from robust_bc import RobustBCError
 from robust_bc.benchmark.functions import FUNCTIONS, corrupt_region, get_function, uniform_outliers
 from robust_bc.benchmark.rows import rows_as_csv, rows_as_markdown, summarise
+from robust_bc.benchmark.teachers import HOWS, make_teacher_task
 
 
 def test_the_functions_at_known_points() -> None:
@@ -79,3 +83,33 @@ def test_intervals_cover_as_often_as_they_say() -> None:
     cell = {"task": "t", "how": "h", "rate": 0.1, "method": "m", "metric": "rmse"}
     rows = [summarise(generator.normal(size=20).tolist(), **cell) for _ in range(100)]  # type: ignore[arg-type]
     assert 85 <= sum(row.low <= 0 <= row.high for row in rows) <= 99
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_teachers_are_corrupted_as_they_say(how: str) -> None:
+    clean, task = make_teacher_task(how, 0.0, 5), make_teacher_task(how, 0.3, 5)
+    shown, given, corrupt = clean.demonstrations.actions, task.demonstrations.actions, task.demonstrations.corrupt
+    assert corrupt is not None
+    assert corrupt.sum() == 150
+    np.testing.assert_array_equal(given[~corrupt], shown[~corrupt])
+    assert np.abs(given[corrupt]).max() <= 1.1
+    agreement = np.corrcoef(given[corrupt].ravel(), shown[corrupt].ravel())[0, 1]
+    low, high = {"flip": (-1.0, -0.999), "relabel": (-0.5, 0.5), "uniform": (-0.15, 0.15)}[how]
+    assert low <= round(float(agreement), 6) <= high
+
+
+def test_the_error_of_a_teacher_is_in_its_own_deviations() -> None:
+    task = make_teacher_task("flip", 0.3, 0)
+    perfect, constant = (Fixed(actions) for actions in (task.actions, np.full_like(task.actions, task.actions.mean())))
+    assert task.error(perfect) == 0  # type: ignore[arg-type]
+    assert task.error(constant) == pytest.approx(1)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """A policy that says what it was told to say."""
+
+    actions: NDArray[np.float64]
+
+    def predict(self, observations: NDArray[np.float64]) -> tuple[NDArray[np.float64], None]:
+        return self.actions, None

@@ -83,6 +83,8 @@ def test_resume_goes_on_and_does_not_start_anew(tmp_path: Path, pairs: Demonstra
     with pytest.raises(Killed):
         start(tmp_path, pairs, 100)
     assert shown_steps(tmp_path) == [25, 50, 75, 100]
+    (events,) = (tmp_path / "tensorboard").iterdir()
+    events.rename(events.with_name("events.out.tfevents.1.77.robust-bc"))  # as another process would have named it
     seen: list[int] = []
     options = {**RUN, "resume": True}
     train_run(tmp_path, pairs, source="test", device="cpu", progress=lambda state: seen.append(state.done), **options)
