@@ -52,7 +52,8 @@ the mean over {seeds} paired seeds, and in brackets the worst seed.
 How the defaults of ChoiceNet were found: by hand, on the three synthetic functions with seeds 0 to 19, looking at the
 error against the clean function, as the paper did. No clean pair is used by any fit, but the *settings* have seen
 these functions. The random teachers of the second table were made afterwards; τ⁻¹ and the two switches below were
-chosen with teachers of other seeds in sight. A smaller τ⁻¹ serves `relabel` and `uniform`, until single seeds begin to fail.
+chosen with teachers of other seeds in sight. A smaller τ⁻¹ serves `relabel` and `uniform`, until single seeds begin
+to fail.
 
 **Early stopping is off by default.** On held-out corrupt pairs it makes ChoiceNet clearly worse on the teachers;
 it makes least squares a little better under corruption and a little worse without, and the MDN better in some cells
