@@ -1,1 +1,45 @@
-"""The worlds of robust-bc: lane driving, task cards, and what a reversed reward means in each."""
+"""The worlds of robust-bc: lane driving, task cards, and what a reversed reward means in each.
+
+Importing it registers `RobustBC/LaneDriving-v0` with Gymnasium.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from gymnasium.envs.registration import register, registry
+
+LANE_DRIVING = "RobustBC/LaneDriving-v0"
+
+if LANE_DRIVING not in registry:
+    register(
+        id=LANE_DRIVING,
+        entry_point="robust_bc_envs.lane_env:LaneDriving",
+        vector_entry_point="robust_bc_envs.lane_batch:LaneDrivingBatch",
+    )
+
+_EXPORTS = {
+    "LaneSettings": "robust_bc_envs.lane_worlds",
+    "MujocoBatch": "robust_bc_envs.mujoco_batch",
+    "Road": "robust_bc_envs.roads",
+    "Task": "robust_bc_envs.tasks",
+    "features": "robust_bc_envs.driving",
+    "find_task": "robust_bc_envs.tasks",
+    "make_batch": "robust_bc_envs.batches",
+    "rectangles_overlap": "robust_bc_envs.driving",
+    "step_pose": "robust_bc_envs.driving",
+}
+
+__all__ = ["LANE_DRIVING", *sorted(_EXPORTS)]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name the first time it is asked for."""
+    if name not in _EXPORTS:
+        raise AttributeError(f"module 'robust_bc_envs' has no attribute '{name}'; it has: {', '.join(__all__)}")
+    return getattr(importlib.import_module(_EXPORTS[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,127 @@
+"""Task cards: which environment, what its reversed reward is, what is measured, and how its teachers are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import gymnasium as gym
+
+from robust_bc.errors import RobustBCError
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of an episode beside its return, read from what the environment tells in `info`."""
+
+    name: str
+    info: str
+    """The entry of `info` it is read from."""
+    reduce: Literal["last", "mean"]
+    """The entry of the episode's last step, or its mean over the steps."""
+    kind: Literal["number", "rate"] = "number"
+    """A rate is yes or no for an episode; over many it gets a binomial interval."""
+
+
+@dataclass(frozen=True)
+class PPOSettings:
+    """How PPO trains a teacher; the defaults serve the MuJoCo walkers."""
+
+    steps: int = 2_000_000
+    """Environment steps of an expert."""
+    reversed_steps: int = 1_000_000
+    """Environment steps of an adversary."""
+    environments: int = 8
+    rollout: int = 512
+    """Steps of each environment between two updates."""
+    batch_size: int = 256
+    epochs: int = 10
+    learning_rate: float = 3e-4
+    """Falls linearly to zero."""
+    hidden: tuple[int, ...] = (128, 128)
+    log_std_init: float = -1.0
+    gamma: float = 0.99
+    gae_lambda: float = 0.95
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the toolkit knows about one task. A task without a card has an environment and nothing else."""
+
+    name: str
+    environment: str
+    """Gymnasium id."""
+    summary: str
+    reverse: str = "the negated reward"
+    """What an adversary is rewarded for, in words."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Keyword arguments of the environment."""
+    reversed_settings: Mapping[str, Any] | None = None
+    """Keyword arguments that reverse the reward; without any, the reward is negated."""
+    metrics: tuple[Metric, ...] = ()
+    good: str = "expert"
+    bad: str = "adversary"
+    """The teachers whose demonstrations are mixed, unless others are named."""
+    ppo: PPOSettings = field(default_factory=PPOSettings)
+
+
+FORWARD = Metric("x_velocity", "x_velocity", "mean")
+
+CARDS = {
+    card.name: card
+    for card in (
+        Task(
+            name="halfcheetah",
+            environment="HalfCheetah-v5",
+            summary="a cheetah in the plane runs forward",
+            reverse="running backward: the forward reward with its sign flipped, the same control cost",
+            reversed_settings={"forward_reward_weight": -1.0},
+            metrics=(FORWARD,),
+            ppo=PPOSettings(steps=2_000_000, reversed_steps=1_000_000),
+        ),
+        Task(
+            name="walker2d",
+            environment="Walker2d-v5",
+            summary="a biped in the plane walks forward without falling",
+            reverse="walking backward: the forward reward with its sign flipped, the same cost and survival reward",
+            reversed_settings={"forward_reward_weight": -1.0},
+            metrics=(FORWARD,),
+            ppo=PPOSettings(steps=2_000_000, reversed_steps=1_000_000),
+        ),
+        Task(
+            name="lane-driving",
+            environment="RobustBC/LaneDriving-v0",
+            summary="a car keeps its lane and passes static cars",
+            reverse="what the expert loses: collisions, leaving the road and deviating from the lane",
+            reversed_settings={"reward": "reversed"},
+            metrics=(
+                Metric("collision", "collision", "last", "rate"),
+                Metric("off_road", "off_road", "last", "rate"),
+                Metric("success", "success", "last", "rate"),
+                Metric("lane_deviation_rms", "lane_deviation_rms", "last"),
+                Metric("progress_m", "progress_m", "last"),
+            ),
+            good="safe",
+            bad="careless",
+            ppo=PPOSettings(
+                steps=2_000_000, reversed_steps=1_000_000, environments=64, rollout=128, batch_size=1024, gamma=0.995
+            ),
+        ),
+    )
+}
+
+
+def find_task(name: str) -> Task:
+    """The card of that name or of that environment; any other Gymnasium id with Boxes is a task without a card."""
+    for card in CARDS.values():
+        if name in (card.name, card.environment):
+            return card
+    try:
+        gym.spec(name)
+    except (gym.error.Error, ImportError) as problem:
+        raise RobustBCError(
+            f"there is no task '{name}'; the cards are {', '.join(CARDS)}, and any Gymnasium id works as well"
+            " (module:Id-v0 imports the module first)."
+        ) from problem
+    return Task(name=name, environment=name, summary="a Gymnasium environment")
