@@ -49,6 +49,7 @@ format: $(VENV)/installed-dev
 
 bench: $(VENV)/installed
 	@$(BIN)/python scripts/bench.py
+	@$(BIN)/python scripts/bench_worlds.py
 
 docs: $(VENV)/installed
 	@$(BIN)/python scripts/synthetic_page.py

@@ -73,11 +73,14 @@ class Demonstrations:
         )
 
     @classmethod
-    def from_minari(cls, dataset: str | Path | MinariDataset) -> Demonstrations:
-        """Demonstrations from a Minari dataset: its id, its folder, or the dataset itself."""
+    def from_minari(cls, dataset: str | Path | MinariDataset, labels: bool = False) -> Demonstrations:
+        """Demonstrations from a Minari dataset: its id, its folder, or the dataset itself.
+
+        `labels` also reads which pairs of a mix are corrupt, for the oracle and for diagnosis; learners do without.
+        """
         from robust_bc.minari_source import read_minari
 
-        return read_minari(dataset)
+        return read_minari(dataset, labels)
 
     def __len__(self) -> int:
         return len(self.observations)

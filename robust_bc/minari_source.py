@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
 
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
@@ -17,8 +19,15 @@ if TYPE_CHECKING:
     from minari import MinariDataset
 
 
-def read_minari(source: str | Path | MinariDataset) -> Demonstrations:
-    """All pairs of a Minari dataset; an episode's last observation has no action and is left out."""
+LABELS_FILE = "hidden_labels.safetensors"
+"""Beside the data of a dataset that was mixed on purpose: which of its pairs are corrupt."""
+
+
+def read_minari(source: str | Path | MinariDataset, labels: bool = False) -> Demonstrations:
+    """All pairs of a Minari dataset; an episode's last observation has no action and is left out.
+
+    With `labels`, what is known about which pairs are corrupt is read too: for the oracle and for diagnosis only.
+    """
     dataset = open_minari(source) if isinstance(source, str | Path) else source
     for name in ("observation", "action"):
         space = getattr(dataset, f"{name}_space")
@@ -42,7 +51,21 @@ def read_minari(source: str | Path | MinariDataset) -> Demonstrations:
         actions=np.concatenate(actions),
         episodes=np.repeat(np.arange(len(lengths)), lengths),
         action_space=dataset.action_space,
+        corrupt=read_labels(dataset) if labels else None,
     )
+
+
+def read_labels(dataset: MinariDataset) -> NDArray[np.bool_]:
+    """Which pairs (N,) are corrupt, of a dataset that was mixed on purpose."""
+    path = Path(dataset.storage.data_path).parent / LABELS_FILE
+    try:
+        return load_file(path)["corrupt"].astype(np.bool_)
+    except FileNotFoundError:
+        raise RobustBCError(
+            f"nobody knows which pairs of '{path.parent}' are corrupt: it has no {LABELS_FILE}."
+        ) from None
+    except (OSError, SafetensorError, KeyError) as problem:
+        raise RobustBCError(f"'{path}' cannot be read: {_first_line(problem)}.") from problem
 
 
 def open_minari(source: str | Path) -> MinariDataset:

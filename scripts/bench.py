@@ -1,45 +1,21 @@
-"""`make bench`: speed and memory as ratios of measurements that were taken in one run.
-
-The machine may be noisy, so the things to compare take turns and each counts with its fastest turn.
-"""
+"""`make bench`, its first half: speed and memory of learning."""
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import resource
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from rich.console import Console
-from rich.table import Table
 
 from robust_bc import Demonstrations, fit, fit_fleet
+from robust_bc.benchmark.comparisons import Comparison, fastest, report
 from robust_bc.fitting import FitPlan
 
-TURNS = 5
 STEPS = 200
 MEMBERS = 20
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two measurements of this run, and between what their ratio should be."""
-
-    name: str
-    what: str
-    measured: str
-    ratio: float
-    wanted: tuple[float, float]
-
-    @property
-    def reached(self) -> bool:
-        return self.wanted[0] <= self.ratio <= self.wanted[1]
 
 
 def demonstrations(seed: int, pairs: int = 1000, observations: int = 17, actions: int = 6) -> Demonstrations:
@@ -48,17 +24,6 @@ def demonstrations(seed: int, pairs: int = 1000, observations: int = 17, actions
     return Demonstrations.from_arrays(
         generator.normal(size=(pairs, observations)), generator.normal(size=(pairs, actions))
     )
-
-
-def fastest(*jobs: Callable[[], object]) -> list[float]:
-    """Seconds of the fastest turn of each job; the jobs take turns, so that noise meets all alike."""
-    seconds = [float("inf")] * len(jobs)
-    for _ in range(TURNS):
-        for index, job in enumerate(jobs):
-            start = time.perf_counter()
-            job()
-            seconds[index] = min(seconds[index], time.perf_counter() - start)
-    return seconds
 
 
 def fleet_ratio() -> tuple[float, float]:
@@ -149,18 +114,7 @@ def main() -> None:
             (0.0, 0.2),
         ),
     ]
-    if "--json" in sys.argv[1:]:
-        print(json.dumps({"command": "make bench", **{row.name: row.ratio for row in rows}}, indent=2))
-    else:
-        table = Table(title=f"make bench, {torch.get_num_threads()} threads", title_justify="left")
-        for column in ("what", "measured", "ratio", "wanted", ""):
-            table.add_column(column)
-        for row in rows:
-            low, high = row.wanted
-            wanted = f"at least {low:g}" if high == float("inf") else f"at most {high:g}"
-            table.add_row(row.what, row.measured, f"{row.ratio:.2f}", wanted, "yes" if row.reached else "MISSED")
-        Console(width=132).print(table)
-    if not all(row.reached for row in rows):
+    if not report(f"make bench, learning, {torch.get_num_threads()} threads", rows, "--json" in sys.argv[1:]):
         raise SystemExit(1)
 
 

@@ -18,9 +18,10 @@ def virtual_screen(size: str = "1400x900x24") -> Iterator[str]:
     if server is None:
         pytest.skip("there is no Xvfb here and it cannot be installed (apt-get install xvfb)")
     reads, writes = os.pipe()
-    # The server picks a free display and writes its number once it is ready.
+    # The server picks a free display and writes its number once it is ready. Without -noreset it starts anew when its
+    # last client leaves, and whoever connects in that moment is turned away.
     process = subprocess.Popen(
-        [server, "-displayfd", str(writes), "-screen", "0", size, "-nolisten", "tcp"],
+        [server, "-displayfd", str(writes), "-screen", "0", size, "-nolisten", "tcp", "-noreset"],
         pass_fds=[writes],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -42,7 +43,10 @@ def installed(program: str, package: str) -> str | None:
     if shutil.which(program) or shutil.which("apt-get") is None or os.getuid() != 0:
         return shutil.which(program)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", package]):
+    for command in (
+        ["apt-get", "update"],
+        ["apt-get", "install", "-o", "DPkg::Lock::Timeout=200", "-y", "--no-install-recommends", package],
+    ):
         try:
             subprocess.run(command, env=environment, capture_output=True, timeout=300, check=False)
         except subprocess.TimeoutExpired:

@@ -61,5 +61,10 @@ def _make(
         return MujocoBatch(environment, count, autoreset_mode=autoreset_mode, **settings)
     if environment == LANE_DRIVING:
         return LaneDrivingBatch(count, autoreset_mode=autoreset_mode, **settings)
-    with quiet_mujoco():
-        return gym.make_vec(environment, count, "sync", vector_kwargs={"autoreset_mode": autoreset_mode}, **settings)
+    try:
+        with quiet_mujoco():
+            return gym.make_vec(
+                environment, count, "sync", vector_kwargs={"autoreset_mode": autoreset_mode}, **settings
+            )
+    except (gym.error.Error, TypeError, ImportError) as problem:  # TypeError: a setting that it does not take
+        raise RobustBCError(f"'{environment}' cannot be made: {str(problem).strip().splitlines()[0]}.") from problem

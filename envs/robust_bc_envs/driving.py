@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc_envs.roads import Array, Road, columns, wrapped
+from robust_bc_envs.roads import Array, Road, columns
 
 CAR_LENGTH = 4.9
 CAR_WIDTH = 2.5
@@ -24,8 +24,9 @@ HALF_DIAGONAL = float(np.hypot(CAR_LENGTH, CAR_WIDTH)) / 2
 def step_pose(poses: Array, desired_heading: Array | float, dt: float, speed: float = SPEED) -> Array:
     """Explicit Euler: the position moves with the old heading, then the heading moves by ω·dt."""
     x, y, heading = columns(np.asarray(poses))
-    turned = heading + STEERING_GAIN * wrapped(desired_heading - heading) * dt
-    return np.stack([x + speed * np.cos(heading) * dt, y + speed * np.sin(heading) * dt, turned], axis=-1)
+    turned = heading + STEERING_GAIN * (np.asarray(desired_heading) - heading) * dt
+    moved = x + speed * np.cos(heading) * dt, y + speed * np.sin(heading) * dt
+    return np.stack(np.broadcast_arrays(*moved, turned), axis=-1)
 
 
 def features(road: Road, poses: Array, cars: Array) -> Array:
@@ -145,5 +146,5 @@ def _arc_enters(centre: Array, radius: Array | float, start: Array, turn: Array)
                 needed = np.mod(np.sign(turn) * (angle - start), 2 * np.pi)
                 along = np.sin(angle) if axis == 0 else np.cos(angle)
                 inside = np.abs(centre[..., 1 - axis] + radius * along) < halves[1 - axis]
-                crossed |= reaches & inside & (needed <= np.abs(turn))
+                crossed |= reaches & inside & (needed < np.abs(turn))  # without a turn, none
     return crossed

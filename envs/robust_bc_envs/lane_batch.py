@@ -36,6 +36,8 @@ class LaneDrivingBatch(BatchEnv):
         self.worlds.reset(slots, generators)
 
     def _advance(self, actions: NDArray[Any], slots: NDArray[np.intp] | None) -> Outcome:
+        if slots is not None:  # the action of a slot that is about to begin anew does not count
+            actions = np.where(np.isin(np.arange(self.num_envs), slots)[:, None], actions, 0)
         rewards, over, info = self.worlds.step(actions)
         return Outcome(rewards, over, np.zeros_like(over), info)
 

@@ -11,7 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc_envs.driving import SPEED, STEERING_GAIN, VIEW_DISTANCE, features_along, hits, step_pose
+from robust_bc_envs.driving import CAR_WIDTH, SPEED, STEERING_GAIN, VIEW_DISTANCE, features_along, hits, step_pose
 from robust_bc_envs.roads import Array, Road
 from robust_bc_envs.traffic import check_room, draws_needed, place_cars
 
@@ -50,6 +50,11 @@ class LaneSettings:
             raise RobustBCError(f"there is no road shape '{self.shape}'; the shapes are {', '.join(shapes)}.")
         if self.reward not in rewards:
             raise RobustBCError(f"there is no reward '{self.reward}'; the rewards are {', '.join(rewards)}.")
+        for name in ("lanes", "cars"):
+            if not isinstance(getattr(self, name), int | np.integer):
+                raise RobustBCError(f"{name} must be a whole number, but it is {getattr(self, name)}.")
+        if self.lane_width < CAR_WIDTH:
+            raise RobustBCError(f"lane_width must be at least a car's {CAR_WIDTH} m, but it is {self.lane_width}.")
         if not (0 < self.dt <= 1 / STEERING_GAIN):  # above, the heading overshoots what the driver asked for
             raise RobustBCError(f"dt must be above 0 and at most {1 / STEERING_GAIN} s, but it is {self.dt}.")
         if not (0 < self.speed < np.inf):

@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 
 TURN_RADIUS = 15.0
 STRAIGHT_BETWEEN_TURNS = 30.0
+NOT_POSITIVE = "lane_width and length must be positive numbers of metres."
 # Left, right, right, left: the road comes back to its heading and never crosses itself.
 TURN_SIGNS = (1.0, -1.0, -1.0, 1.0)
 
@@ -49,6 +50,8 @@ class Road:
             raise RobustBCError(
                 f"{lanes} lanes of {lane_width} m do not fit into turns of radius {TURN_RADIUS} m; take fewer lanes."
             )
+        if not np.isfinite(length):
+            raise RobustBCError(NOT_POSITIVE)
         pieces: list[tuple[float, float]] = []
         turns = 0
         while length > 0:
@@ -64,8 +67,8 @@ class Road:
         if lanes < 1:
             raise RobustBCError(f"lanes must be at least 1, but it is {lanes}.")
         lengths = np.array([length for length, _ in pieces], dtype=np.float64)
-        if not (lane_width > 0 and len(pieces) and (lengths > 0).all() and np.isfinite(lengths).all()):
-            raise RobustBCError("lane_width and length must be positive numbers of metres.")
+        if not (0 < lane_width < np.inf and len(pieces) and (lengths > 0).all() and np.isfinite(lengths).all()):
+            raise RobustBCError(NOT_POSITIVE)
         starts = [np.zeros(3)]
         for length, curvature in pieces[:-1]:
             starts.append(_along_piece(starts[-1], np.float64(curvature), np.float64(length), 0.0))

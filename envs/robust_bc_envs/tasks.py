@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -114,14 +115,17 @@ CARDS = {
 
 def find_task(name: str) -> Task:
     """The card of that name or of that environment; any other Gymnasium id with Boxes is a task without a card."""
-    for card in CARDS.values():
-        if name in (card.name, card.environment):
-            return card
+    module, _, known_as = name.rpartition(":")
     try:
-        gym.spec(name)
-    except (gym.error.Error, ImportError) as problem:
+        if module:
+            importlib.import_module(module)
+        for card in CARDS.values():
+            if known_as in (card.name, card.environment):
+                return card
+        gym.spec(known_as)
+    except (gym.error.Error, ImportError, ValueError) as problem:  # ValueError: what is before the colon is no module
         raise RobustBCError(
             f"there is no task '{name}'; the cards are {', '.join(CARDS)}, and any Gymnasium id works as well"
             " (module:Id-v0 imports the module first)."
         ) from problem
-    return Task(name=name, environment=name, summary="a Gymnasium environment")
+    return Task(name=known_as, environment=known_as, summary="a Gymnasium environment")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -65,8 +67,46 @@ def _comma_separated(metavar: str, convert: Callable[[str], Any]) -> Any:
     )
 
 
+def _pair_count() -> Any:
+    """`--pairs 500` or `--pairs all`, which is None in Python."""
+
+    def read(words: list[str]) -> int | None:
+        if words[0] == "all":
+            return None
+        try:
+            return int(words[0])
+        except ValueError:
+            raise RobustBCError(f"--pairs must be a whole number or 'all', but it is '{words[0]}'.") from None
+
+    return tyro.constructors.PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="N|all",
+        instance_from_str=read,
+        is_instance=lambda value: value is None or isinstance(value, int),
+        str_from_instance=lambda value: ["all" if value is None else str(value)],
+    )
+
+
+def _setting(word: str) -> tuple[str, Any]:
+    """`cars=2`: a number or true/false where it reads as one, else a word."""
+    name, equals, value = word.partition("=")
+    if not (name and equals and value):
+        raise RobustBCError(f"'{word}' is not a setting; write NAME=VALUE,NAME=VALUE.")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+PairCount = Annotated[int | None, _pair_count()]
 Names = Annotated[tuple[str, ...], _comma_separated("NAME,NAME", str)]
+EnvironmentSettings = Annotated[tuple[tuple[str, Any], ...], _comma_separated("NAME=VALUE,...", _setting)]
 Rates = Annotated[tuple[float, ...], _comma_separated("RATE,RATE", float)]
+
+
+def command_line(command: str, args: Sequence[str]) -> str:
+    """What the person typed, for the record."""
+    return shlex.join(["robust-bc", command, *args])
 
 
 def not_empty(name: str, values: tuple[Parsed, ...]) -> tuple[Parsed, ...]:

@@ -15,14 +15,23 @@ from robust_bc.errors import RobustBCError
 
 # Command -> (module with a `run(args)`, one line of help). Modules are imported only when their command is called.
 COMMANDS = {
+    "tasks": ("robust_bc.cli.tasks", "list the tasks, their metrics and what a reversed reward is"),
+    "teachers": ("robust_bc.cli.teachers", "list the experts, adversaries and drivers that ship, with their returns"),
+    "teach": ("robust_bc.cli.teach", "train an expert or an adversary for any Gymnasium task with PPO"),
+    "collect": ("robust_bc.cli.collect", "roll a teacher out into a Minari dataset"),
+    "drive": ("robust_bc.cli.drive", "drive yourself, with the arrow keys, and get a dataset"),
+    "mix": ("robust_bc.cli.mix", "mix good demonstrations with an exact share of corrupt ones"),
+    "datasets": ("robust_bc.cli.datasets", "list the Minari datasets on this machine"),
+    "show": ("robust_bc.cli.show", "tell what is in a dataset: returns by source, action histograms"),
     "methods": ("robust_bc.cli.methods", "list the methods that can be fitted"),
     "train": ("robust_bc.cli.train", "fit a policy to a dataset and keep the run in a folder"),
     "benchmark synthetic": ("robust_bc.cli.benchmark_synthetic", "the paper's synthetic tables and figures"),
 }
 
 EXAMPLES = (
-    "robust-bc methods",
-    "robust-bc train --dataset mine/demos-v0 --method choicenet --out runs/mine",
+    "robust-bc collect --task halfcheetah --teacher expert --episodes 10 --dataset mine/expert-v0",
+    "robust-bc mix --task halfcheetah --rate 0.3 --how flip --dataset mine/mixed-v0",
+    "robust-bc train --dataset mine/mixed-v0 --method choicenet --out runs/mine",
     "robust-bc benchmark synthetic --functions cosexp --rates 0,0.4 --seeds 3",
 )
 

@@ -38,8 +38,11 @@ class Counting(gym.Env[Any, Any]):
 class Remembering:
     """Acts with a number drawn at the start of the episode and counts the calls since."""
 
+    def __init__(self) -> None:
+        self.drawn, self.calls = np.zeros(0), np.zeros(0)
+
     def begin(self, count: int, slots: NDArray[np.intp], generators: Sequence[np.random.Generator]) -> None:
-        if not hasattr(self, "drawn") or len(self.drawn) != count:
+        if len(self.drawn) != count:
             self.drawn, self.calls = np.zeros(count), np.zeros(count)
         self.drawn[slots] = [generator.random() for generator in generators]
         self.calls[slots] = 0
@@ -98,6 +101,7 @@ def test_batches_are_balanced() -> None:
 
 class Broken(Remembering):
     def __init__(self, action: Any) -> None:
+        super().__init__()
         self.action = action
 
     def act(self, observations: NDArray[Any]) -> NDArray[Any]:
@@ -111,5 +115,5 @@ def test_bad_actors_and_worlds_get_one_sentence() -> None:
         next(roll_out(worlds(1), Broken([[0.0, 0.0]]), [0]))
     with pytest.raises(RobustBCError, match="does not tell 'speed'"):
         next(roll_out(worlds(1), Remembering(), [0], ["speed"]))
-    with pytest.raises(RobustBCError, match="AutoresetMode.DISABLED"):
+    with pytest.raises(RobustBCError, match=r"AutoresetMode\.DISABLED"):
         next(roll_out(worlds(1, AutoresetMode.NEXT_STEP), Remembering(), [0]))

@@ -1,0 +1,171 @@
+"""Writing episodes as a Minari dataset that appears whole or not at all, and finding the datasets there are."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import minari
+import numpy as np
+from gymnasium import spaces
+from minari.data_collector import EpisodeBuffer
+from minari.dataset.minari_dataset import parse_dataset_id
+from minari.dataset.minari_storage import MinariStorage
+from minari.namespace import create_namespace, list_local_namespaces
+from minari.storage import get_dataset_path
+from numpy.typing import NDArray
+from safetensors.numpy import save
+
+from robust_bc.errors import RobustBCError
+from robust_bc.files import write_whole
+from robust_bc.minari_source import LABELS_FILE
+from robust_bc.rollouts import Episode
+from robust_bc_envs.tasks import Task
+
+AUTHOR = "robust-bc"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An episode and who made it."""
+
+    episode: Episode
+    source: str
+    """Which demonstrator, as a person would say it: expert, careless, human ..."""
+    teacher: str
+    """The very teacher: the name of a shipped one, or a path."""
+    more: dict[str, Any] = field(default_factory=dict)
+    """Further entries of the episode's metadata: numbers and words."""
+
+
+@dataclass(frozen=True)
+class DatasetPlan:
+    """What a dataset is, before its episodes are there."""
+
+    name: str
+    """Minari id."""
+    task: Task
+    observation_space: spaces.Box
+    action_space: spaces.Box
+    description: str
+    command: str
+    """What makes it again."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Of the environment, where they differ from its defaults."""
+
+
+def check_free(name: str, overwrite: bool) -> Path:
+    """The folder of a dataset that may be written; an existing one only with `overwrite`."""
+    try:
+        parse_dataset_id(name)
+    except (ValueError, TypeError) as problem:  # TypeError: the version is missing
+        raise RobustBCError(f"'{name}' is not the id of a dataset; an id looks like mine/demos-v0.") from problem
+    folder = get_dataset_path(name)
+    if folder.exists() and not (folder / "data" / "metadata.json").is_file():
+        raise RobustBCError(f"'{folder}' is there, but it is not a dataset; take another id.")
+    if folder.exists() and not overwrite:
+        raise RobustBCError(f"dataset '{name}' is there already; take another id, or --overwrite to replace it.")
+    return Path(folder)
+
+
+def write_dataset(
+    plan: DatasetPlan,
+    episodes: Iterable[Recorded],
+    *,
+    overwrite: bool = False,
+    hidden: dict[str, NDArray[Any]] | None = None,
+) -> Path:
+    """All episodes aside, then one rename. `hidden` arrays go beside the data, where no learner looks."""
+    folder = check_free(plan.name, overwrite)
+    root = Path(get_dataset_path())
+    aside = root / f".{plan.name.replace('/', '.')}.{os.getpid()}.part"
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        (aside / "data").mkdir(parents=True)
+        _fill(aside / "data", plan, episodes)
+        if hidden is not None:
+            write_whole(aside / LABELS_FILE, save({name: np.ascontiguousarray(a) for name, a in hidden.items()}))
+        namespace = parse_dataset_id(plan.name)[0]
+        if namespace is not None and namespace not in list_local_namespaces():
+            create_namespace(namespace)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if folder.exists():
+            folder.rename(aside / "replaced")
+            (aside / "data").rename(_made(folder) / "data")
+            if hidden is not None:
+                (aside / LABELS_FILE).rename(folder / LABELS_FILE)
+        else:
+            aside.rename(folder)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return folder
+
+
+def local_datasets() -> list[dict[str, Any]]:
+    """Id, environment, episodes, pairs, size in MB and description of every local dataset."""
+    rows = []
+    for name, about in minari.list_local_datasets().items():
+        spec = json.loads(str(about.get("env_spec") or "{}"))
+        rows.append(
+            {
+                "dataset": name,
+                "environment": spec.get("id"),
+                "episodes": about.get("total_episodes"),
+                "pairs": about.get("total_steps"),
+                "megabytes": about.get("dataset_size"),
+                "description": about.get("description", ""),
+            }
+        )
+    return rows
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _fill(data: Path, plan: DatasetPlan, episodes: Iterable[Recorded]) -> None:
+    spec = copy.deepcopy(gym.spec(plan.task.environment))
+    spec.kwargs |= {**plan.task.settings, **plan.settings}
+    storage = MinariStorage.new(
+        data, observation_space=plan.observation_space, action_space=plan.action_space, env_spec=spec
+    )
+    storage.update_metadata(
+        {
+            "dataset_id": plan.name,
+            "minari_version": minari.__version__,
+            "author": {AUTHOR},
+            "author_email": {AUTHOR},
+            "algorithm_name": plan.command,
+            "code_permalink": AUTHOR,
+            "description": plan.description,
+            "task": plan.task.name,
+        }
+    )
+    about: list[dict[str, Any]] = []
+
+    def buffers() -> Iterator[EpisodeBuffer]:
+        for number, recorded in enumerate(episodes):
+            episode = recorded.episode
+            ends = np.zeros(len(episode), np.bool_)
+            ends[-1] = True
+            about.append({"source": recorded.source, "teacher": recorded.teacher, **recorded.more})
+            yield EpisodeBuffer(
+                id=number,
+                seed=episode.seed,
+                observations=episode.observations,
+                actions=episode.actions,
+                rewards=episode.rewards,
+                terminations=ends & episode.terminated,
+                truncations=ends & (not episode.terminated),
+            )
+
+    storage.update_episodes(buffers())
+    storage.update_episode_metadata(about)

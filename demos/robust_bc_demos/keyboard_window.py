@@ -1,0 +1,103 @@
+"""The window of a session at the keyboard: reads the keys, keeps real time, and never loses an episode half-way."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import numpy as np
+
+from robust_bc_demos.keyboard import TONES, Key, Session
+from robust_bc_envs.drawing import RoadView
+
+# By pygame's names. The road runs to the right on the screen, so up is left for whoever looks at it that way.
+KEYS: dict[str, Key] = {
+    "left": "left",
+    "up": "left",
+    "right": "right",
+    "down": "right",
+    "space": "space",
+    "return": "enter",
+    "enter": "enter",
+    "backspace": "discard",
+    "d": "discard",
+    "r": "restart",
+    "p": "pause",
+    "escape": "end",
+}
+
+
+def drive(session: Session) -> None:
+    """Open the window and let the person drive until the session is over or the window is closed."""
+    world = session.world
+    view = RoadView(world.worlds.road, window=True)
+    try:
+        while not session.over:
+            banner, tone = session.banner()
+            view.draw(
+                *(world.pose, world.cars, np.array(world.path), world.worlds.seen[0]),
+                lines=session.panel(),
+                tone=TONES[session.mode],
+                banner=banner,
+                banner_tone=tone,
+            )
+            _set_title(session)
+            view.show(1 / world.settings.dt)
+            if view.closed:
+                break
+            pressed, held = _read_keys()
+            with interrupts_held():  # an episode is kept or not, but never half
+                for key in pressed:
+                    session.press(key)
+                session.advance(held)
+    finally:
+        view.close()
+
+
+def _read_keys() -> tuple[list[Key], set[Key]]:
+    """Keys that went down since the last frame, and those that are down; a short tap counts as both."""
+    import pygame  # after the window, which keeps pygame from greeting
+
+    pressed: list[Key] = []
+    for event in pygame.event.get():
+        if event.type == pygame.QUIT:
+            pressed.append("end")
+        elif event.type == pygame.WINDOWFOCUSLOST:
+            pressed.append("away")
+        elif event.type == pygame.KEYDOWN:
+            name = pygame.key.name(event.key)
+            if name in KEYS:
+                pressed.append(KEYS[name])
+    down = pygame.key.get_pressed()
+    held = {key for name, key in KEYS.items() if key in ("left", "right") and down[pygame.key.key_code(name)]}
+    return pressed, held | set(pressed)
+
+
+def _set_title(session: Session) -> None:
+    """The mode, the phase and what was saved, for the list of windows."""
+    import pygame
+
+    title = f"lane driving: {session.mode}, {session.phase}, {len(session.kept)} saved"
+    if pygame.display.get_init() and pygame.display.get_caption()[0] != title:
+        pygame.display.set_caption(title)
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Ctrl-C and SIGTERM wait until the block is done."""
+    if threading.current_thread() is not threading.main_thread():  # others get no signals
+        yield
+        return
+    waiting: list[tuple[int, FrameType | None]] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda *given: waiting.append(given)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for given in waiting:
+        signal.raise_signal(given[0])

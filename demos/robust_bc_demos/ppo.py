@@ -1,0 +1,152 @@
+"""Training a teacher with PPO, in chunks after each of which it can be stopped and resumed to the same bits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.vector import AutoresetMode
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from stable_baselines3 import PPO
+from stable_baselines3.common.utils import set_random_seed
+from stable_baselines3.common.vec_env import VecNormalize
+from torch import Tensor
+
+from robust_bc.errors import RobustBCError
+from robust_bc.files import write_whole
+from robust_bc_demos.network_teacher import NetworkTeacher
+from robust_bc_demos.sb3_worlds import BatchVecEnv
+from robust_bc_envs.batches import make_batch
+from robust_bc_envs.tasks import Task
+
+CHUNKS = 40
+"""Episodes are cut off and random streams are renewed between chunks, whether or not a run is resumed there."""
+ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
+STATISTICS = ("mean", "var", "count")
+
+Report = Callable[[float, str], None]
+
+
+class TeacherTraining:
+    """PPO for one teacher; every chunk depends only on the state before it, so a checkpoint is enough to go on."""
+
+    def __init__(self, task: Task, role: str, seed: int, steps: int | None = None) -> None:
+        settings = task.ppo
+        self.task, self.role, self.seed = task, role, seed
+        self.steps = steps or (settings.reversed_steps if role == "adversary" else settings.steps)
+        self.worlds = BatchVecEnv(
+            make_batch(
+                task,
+                settings.environments,
+                reversed_reward=role == "adversary",
+                autoreset_mode=AutoresetMode.SAME_STEP,
+            )
+        )
+        self.normalised: Any = VecNormalize(self.worlds, gamma=settings.gamma)
+        set_random_seed(seed)  # Stable-Baselines3 draws from the global streams only
+        self.model: Any = PPO(
+            "MlpPolicy",
+            self.normalised,
+            n_steps=settings.rollout,
+            batch_size=settings.batch_size,
+            n_epochs=settings.epochs,
+            gamma=settings.gamma,
+            gae_lambda=settings.gae_lambda,
+            learning_rate=self._learning_rate,
+            policy_kwargs={
+                "net_arch": list(settings.hidden),
+                "activation_fn": torch.nn.ReLU,
+                "log_std_init": settings.log_std_init,
+            },
+            device="cpu",
+            verbose=0,
+        )
+        self.chunk = 0
+
+    def _learning_rate(self, _: float) -> float:
+        done = self.model.num_timesteps if hasattr(self, "model") else 0
+        return self.task.ppo.learning_rate * max(0.0, 1.0 - done / self.steps)
+
+    def run(self, checkpoint: Path, report: Report) -> NetworkTeacher:
+        """Train to the end, with a checkpoint after every chunk; from the last one, if there is one."""
+        if checkpoint.exists():
+            self._restore(checkpoint)
+        chunk_steps = self.steps // CHUNKS
+        while self.model.num_timesteps < self.steps:
+            # One number for each chunk, the same whether the run was stopped before it or not.
+            chunk_seed = int(np.random.SeedSequence(self.seed, spawn_key=(self.chunk,)).generate_state(1)[0] >> 1)
+            set_random_seed(chunk_seed)
+            self.worlds.next_seed = chunk_seed
+            self.model._last_obs = None  # makes `learn` reset the environments
+            self.model.learn(chunk_steps, reset_num_timesteps=False, log_interval=None)
+            self.chunk += 1
+            write_whole(checkpoint, self._state())
+            finished, self.worlds.finished = self.worlds.finished, []
+            note = f"return {np.mean(finished):.0f} in training" if finished else ""
+            report(min(1.0, self.model.num_timesteps / self.steps), note)
+        return self.teacher()
+
+    def teacher(self) -> NetworkTeacher:
+        """The mean action of the trained policy, as a network of its own."""
+        policy = self.model.policy
+        layers = [m for m in policy.mlp_extractor.policy_net if isinstance(m, torch.nn.Linear)] + [policy.action_net]
+        statistics = self.normalised.obs_rms
+        return NetworkTeacher(
+            name=f"{self.task.name}-{self.role}",
+            mean=statistics.mean.astype(np.float32),
+            scale=np.sqrt(statistics.var + self.normalised.epsilon).astype(np.float32),
+            weights=tuple(layer.weight.detach().numpy().T.copy() for layer in layers),
+            biases=tuple(layer.bias.detach().numpy().copy() for layer in layers),
+            low=np.asarray(self.model.action_space.low, np.float32),
+            high=np.asarray(self.model.action_space.high, np.float32),
+        )
+
+    def close(self) -> None:
+        """Let go of the environments."""
+        self.normalised.close()
+
+    def _mark(self) -> str:
+        """Tells whether a checkpoint belongs to this task, role, seed and settings."""
+        about = [self.task.environment, self.role, self.seed, self.steps, CHUNKS, asdict(self.task.ppo)]
+        return hashlib.sha256(json.dumps(about).encode()).hexdigest()
+
+    def _state(self) -> bytes:
+        tensors: dict[str, Tensor] = {f"policy.{n}": t for n, t in self.model.policy.state_dict().items()}
+        for index, state in self.model.policy.optimizer.state_dict()["state"].items():
+            tensors |= {f"adam.{index}.{name}": state[name] for name in ADAM_STATE}
+        for kind, statistics in (("observation", self.normalised.obs_rms), ("return", self.normalised.ret_rms)):
+            tensors |= {f"{kind}.{n}": torch.tensor(getattr(statistics, n), dtype=torch.float64) for n in STATISTICS}
+        about = {"mark": self._mark(), "chunk": str(self.chunk), "steps": str(self.model.num_timesteps)}
+        return save({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata=about)
+
+    def _restore(self, checkpoint: Path) -> None:
+        try:
+            with safe_open(checkpoint, framework="pt") as file:
+                about = file.metadata()
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            same = about["mark"] == self._mark()
+            chunk, steps = int(about["chunk"]), int(about["steps"])
+        except (SafetensorError, OSError, KeyError, ValueError, TypeError) as problem:
+            raise RobustBCError(f"'{checkpoint}' is not a whole checkpoint of a teacher; remove it.") from problem
+        if not same:
+            raise RobustBCError(f"'{checkpoint}' was made with another task, seed or settings; remove it.")
+        policy = self.model.policy
+        policy.load_state_dict({n.removeprefix("policy."): t for n, t in tensors.items() if n.startswith("policy.")})
+        optimiser: dict[str, Any] = policy.optimizer.state_dict()
+        optimiser["state"] = {
+            index: {name: tensors[f"adam.{index}.{name}"] for name in ADAM_STATE}
+            for index in range(len(list(policy.parameters())))
+        }
+        policy.optimizer.load_state_dict(optimiser)
+        for kind, statistics in (("observation", self.normalised.obs_rms), ("return", self.normalised.ret_rms)):
+            for name in STATISTICS:
+                value = tensors[f"{kind}.{name}"].numpy()
+                setattr(statistics, name, value if value.ndim else float(value))
+        self.chunk, self.model.num_timesteps = chunk, steps

@@ -1,0 +1,158 @@
+"""Finding a teacher by name or path: shipped networks, scripted drivers, random actions, the user's own policies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from robust_bc.errors import RobustBCError
+from robust_bc.rollouts import Actor
+from robust_bc_demos.drivers import STYLES, ScriptedDriver
+from robust_bc_demos.network_teacher import CARD_FILE, NetworkTeacher, load_network_teacher, read_card
+from robust_bc_envs import LANE_DRIVING
+from robust_bc_envs.tasks import Task
+
+SHIPPED = Path(__file__).parent / "shipped"
+ROLES = ("expert", "adversary")
+RANDOM = "random"
+DRIVING = "lane-driving"
+DRIVERS_FILE = "drivers.json"
+"""What was measured of the scripted drivers, which have no network and no folder."""
+
+
+class Teacher(Actor, Protocol):
+    """Acts in episodes, and says what it would do in a state that it never came to by itself."""
+
+    @property
+    def name(self) -> str:
+        """The very teacher."""
+
+    def label(self, observations: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+        """Actions (N, A) for states (N, S) that have no past."""
+
+
+@dataclass
+class RandomTeacher:
+    """Uniform over the action space, or standard normal where that has no bounds."""
+
+    space: spaces.Box
+    name: str = RANDOM
+    streams: dict[int, np.random.Generator] = field(default_factory=dict)
+
+    def begin(self, count: int, slots: NDArray[np.intp], generators: Sequence[np.random.Generator]) -> None:
+        self.streams |= dict(zip(slots.tolist(), generators, strict=True))
+
+    def act(self, observations: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate([random_actions(self.space, 1, self.streams[slot]) for slot in range(len(observations))])
+
+    def label(self, observations: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+        return random_actions(self.space, len(observations), generator)
+
+
+def random_actions(space: spaces.Box, count: int, generator: np.random.Generator) -> NDArray[Any]:
+    """(count, A), uniform where the space has bounds on both sides and standard normal where not."""
+    bounded = space.bounded_below & space.bounded_above
+    low, high = np.where(bounded, space.low, 0.0), np.where(bounded, space.high, 1.0)
+    uniform = generator.uniform(low, high, (count, *space.shape))
+    return np.where(bounded, uniform, generator.normal(size=uniform.shape)).astype(space.dtype)
+
+
+@dataclass(frozen=True)
+class PolicyTeacher:
+    """Anything with `predict(observations) -> (actions, state)`: a policy of ours, a model of Stable-Baselines3."""
+
+    name: str
+    policy: Any
+
+    def begin(self, count: int, slots: NDArray[np.intp], generators: Sequence[np.random.Generator]) -> None:
+        """Nothing to remember."""
+
+    def act(self, observations: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(self.policy.predict(observations, deterministic=True)[0])
+
+    def label(self, observations: NDArray[Any], generator: np.random.Generator) -> NDArray[Any]:
+        return self.act(observations)
+
+
+def shipped_cards() -> list[dict[str, Any]]:
+    """The cards of all teachers that ship: networks, sorted by name, and the scripted drivers."""
+    networks = [read_card(path.parent) for path in sorted(SHIPPED.glob(f"*/{CARD_FILE}"))]
+    measured = json.loads((SHIPPED / DRIVERS_FILE).read_text())
+    drivers = [{"name": name, "task": DRIVING, "role": name, "measured": measured[name]} for name in STYLES]
+    return networks + drivers
+
+
+def teacher_names(task: Task) -> list[str]:
+    """What `find_teacher` knows by name for a task."""
+    names = [role for role in ROLES if (SHIPPED / f"{task.name}-{role}" / CARD_FILE).exists()]
+    return names + (list(STYLES) if task.environment == LANE_DRIVING else []) + [RANDOM]
+
+
+def find_teacher(
+    task: Task, name: str, observation_space: spaces.Box, action_space: spaces.Box, *, trust_pickle: bool = False
+) -> Teacher:
+    """The teacher of that name, or the one in that folder or file, checked against the task's spaces."""
+    if name in teacher_names(task):
+        if name == RANDOM:
+            return RandomTeacher(action_space)
+        if name in STYLES:
+            return ScriptedDriver(name)
+        return _fits(load_network_teacher(SHIPPED / f"{task.name}-{name}"), observation_space, action_space)
+    path = Path(name).expanduser()
+    if path.suffix == ".zip" and path.is_file():
+        return PolicyTeacher(str(path), _load_sb3(path, trust_pickle, observation_space, action_space))
+    if (path / CARD_FILE).is_file():
+        return _fits(load_network_teacher(path), observation_space, action_space)
+    if (path / "config.json").is_file():
+        from robust_bc.policy_files import load_policy
+
+        policy = load_policy(path)
+        _same_size(str(path), "observations", policy.observation_size, observation_space)
+        _same_size(str(path), "actions", policy.action_size, action_space)
+        return PolicyTeacher(str(path), policy)
+    raise RobustBCError(
+        f"task '{task.name}' has no teacher '{name}'; its teachers are {', '.join(teacher_names(task))}, and a path may"
+        " name a teacher's folder, a policy's folder or a Stable-Baselines3 .zip (`robust-bc teach` trains one)."
+    )
+
+
+def _fits(teacher: NetworkTeacher, observation_space: spaces.Box, action_space: spaces.Box) -> NetworkTeacher:
+    _same_size(teacher.name, "observations", len(teacher.mean), observation_space)
+    _same_size(teacher.name, "actions", len(teacher.low), action_space)
+    return teacher
+
+
+def _same_size(name: str, what: str, size: int, space: spaces.Box) -> None:
+    if (size,) != space.shape:
+        raise RobustBCError(f"teacher '{name}' takes {what} of {size} numbers, but the task has {space.shape[0]}.")
+
+
+def _load_sb3(path: Path, trust_pickle: bool, observation_space: spaces.Box, action_space: spaces.Box) -> Any:
+    """A model of Stable-Baselines3; its file may run code when it is read, so the person must say so."""
+    if not trust_pickle:
+        raise RobustBCError(
+            f"'{path}' holds pickled Python, which can run code when it is read; say --trust-pickle if you trust it."
+        )
+    import zipfile
+
+    import stable_baselines3 as sb3
+
+    try:
+        with zipfile.ZipFile(path) as archive:
+            settings = json.loads(archive.read("data"))
+        # The file does not name its algorithm; each has a setting that no other has.
+        marks = {"clip_range": sb3.PPO, "target_entropy": sb3.SAC, "policy_delay": sb3.TD3, "exploration_rate": sb3.DQN}
+        algorithm: Any = next((kind for mark, kind in marks.items() if mark in settings), sb3.A2C)
+        model = algorithm.load(path, device="cpu")
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError, AttributeError, AssertionError, TypeError) as problem:
+        raise RobustBCError(f"'{path}' cannot be read as a model of Stable-Baselines3: {problem}.") from problem
+    _same_size(str(path), "observations", model.observation_space.shape[0], observation_space)
+    _same_size(str(path), "actions", model.action_space.shape[0], action_space)
+    return model

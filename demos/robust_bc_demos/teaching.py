@@ -1,0 +1,80 @@
+"""Training a teacher from start to shipped files: PPO with checkpoints, a measurement, a card."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import mujoco
+import stable_baselines3
+import torch
+
+from robust_bc.errors import RobustBCError
+from robust_bc_demos.measuring import measure
+from robust_bc_demos.network_teacher import CARD_FILE, NetworkTeacher
+from robust_bc_demos.ppo import Report, TeacherTraining
+from robust_bc_demos.teachers import ROLES
+from robust_bc_envs.tasks import Task
+
+CHECKPOINT = "checkpoint.safetensors"
+MEASURED_EPISODES = 100
+MEASURING_SEED = 12345
+"""Of the episodes that stand on the card; training never saw them."""
+
+
+def train_teacher(
+    task: Task,
+    role: str,
+    folder: Path,
+    report: Report,
+    *,
+    seed: int = 0,
+    steps: int | None = None,
+    command: str,
+    episodes: int = MEASURED_EPISODES,
+) -> NetworkTeacher:
+    """Train, measure and write; a run that was stopped goes on from its checkpoint, to the same bits."""
+    if role not in ROLES:
+        raise RobustBCError(f"there is no role '{role}'; the roles are {', '.join(ROLES)}.")
+    if steps is not None and steps < 1:
+        raise RobustBCError(f"steps must be at least 1, but it is {steps}.")
+    if (folder / CARD_FILE).exists():
+        raise RobustBCError(f"'{folder}' already has a teacher; name a new folder.")
+    training = TeacherTraining(task, role, seed, steps)
+    try:
+        teacher = training.run(folder / CHECKPOINT, report)
+    finally:
+        training.close()
+    report(1.0, f"measuring over {episodes} episodes")
+    card = describe(task, role, seed, training.model.num_timesteps, command)
+    card["measured"] = measure(task, teacher, episodes, MEASURING_SEED)
+    finished = replace(teacher, card=card)
+    finished.save(folder)
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+    return finished
+
+
+def describe(task: Task, role: str, seed: int, steps: int, command: str) -> dict[str, Any]:
+    """Where a teacher comes from: enough to train it again."""
+    return {
+        "task": task.name,
+        "environment": task.environment,
+        "role": role,
+        "rewarded_for": task.reverse if role == "adversary" else "the environment's own reward",
+        "training": {
+            "seed": seed,
+            "steps": steps,
+            "settings": asdict(task.ppo),
+            "command": command,
+            "versions": {
+                "python": platform.python_version(),
+                "torch": torch.__version__,
+                "stable_baselines3": stable_baselines3.__version__,
+                "gymnasium": gymnasium.__version__,
+                "mujoco": mujoco.__version__,
+            },
+        },
+    }

@@ -1,0 +1,87 @@
+"""`robust-bc mix`: demonstrations with an exact share of corrupt pairs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Literal
+
+from robust_bc.cli.arguments import EnvironmentSettings, PairCount, command_line, parse
+from robust_bc.cli.console import print_json, progress_bar, show
+
+
+@dataclasses.dataclass(frozen=True)
+class MixArguments:
+    """Mix good demonstrations with an exact share of corrupt pairs; which they are is hidden from learners.
+
+    Example: robust-bc mix --task halfcheetah --rate 0.3 --how flip --pairs 500 --seed 0 --dataset mine/mixed-v0
+    """
+
+    task: str
+    """A card's name (`robust-bc tasks`) or a Gymnasium id."""
+    dataset: str
+    """Id of the new Minari dataset, such as mine/mixed-v0."""
+    rate: float = 0.3
+    """Share of corrupt pairs, exact to a whole pair."""
+    how: Literal["rollout", "relabel", "flip", "uniform"] = "rollout"
+    """rollout: the bad teacher's own episodes. On the good one's states: relabel (what the bad one would do there),
+    flip (the action negated), uniform (a random action)."""
+    pairs: PairCount = 500
+    """Single pairs, stored as one-step episodes; `all` keeps whole episodes."""
+    seed: int = 0
+    """The same seed draws the same clean pairs for every rate and how."""
+    episodes: int = 10
+    """Episodes that each teacher is rolled out for; more if the pairs need more."""
+    good: str | None = None
+    """Good teacher: a name or a path. Without, the one of the task's card."""
+    bad: str | None = None
+    """Bad teacher: a name or a path. Without, the one of the task's card."""
+    clean: str | None = None
+    """Dataset with good episodes, instead of a teacher."""
+    corrupt: str | None = None
+    """Dataset with bad episodes, for rollout."""
+    env: EnvironmentSettings = ()
+    """Settings of the environment, such as shape=curved,cars=2 for lane-driving."""
+    overwrite: bool = False
+    """Replace a dataset of that id."""
+    trust_pickle: bool = False
+    """Read a Stable-Baselines3 .zip, which can run code."""
+    json: bool = False
+    """Print one JSON object instead of text."""
+
+
+def run(args: Sequence[str]) -> None:
+    """Parse and go."""
+    arguments = parse(MixArguments, "robust-bc mix", args)
+    from robust_bc_demos.mixed_datasets import MixRequest, mix
+    from robust_bc_envs.tasks import find_task
+
+    same_names = {field.name for field in dataclasses.fields(MixRequest)} - {"task", "settings"}
+    request = MixRequest(
+        task=find_task(arguments.task),
+        settings=dict(arguments.env),
+        **{name: getattr(arguments, name) for name in same_names},
+    )
+    with progress_bar("rolling out") as bar:
+        folder, mixed = mix(
+            request,
+            arguments.dataset,
+            overwrite=arguments.overwrite,
+            command=command_line("mix", args),
+            progress=bar,
+        )
+    pairs, corrupt = len(mixed.labels), int(mixed.labels.sum())
+    if arguments.json:
+        print_json(
+            {
+                "dataset": arguments.dataset,
+                "folder": str(folder),
+                "episodes": len(mixed.episodes),
+                "pairs": pairs,
+                "corrupt": corrupt,
+                "rate": corrupt / pairs,
+            }
+        )
+        return
+    show(f"mixed {pairs} pairs in {len(mixed.episodes)} episodes, {corrupt} of them corrupt by {arguments.how}")
+    show(f"dataset: {arguments.dataset} (robust-bc train --dataset {arguments.dataset} --out runs/mine)")

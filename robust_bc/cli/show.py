@@ -1,0 +1,68 @@
+"""`robust-bc show`: what is in a dataset."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from robust_bc.cli.arguments import parse
+from robust_bc.cli.console import print_json, show
+from robust_bc.cli.tables import print_table
+
+BARS = " ▁▂▃▄▅▆▇█"
+
+
+def show_dataset(dataset: Annotated[str, tyro.conf.Positional], plot: Path | None = None, json: bool = False) -> None:
+    """Tell what is in a Minari dataset: episodes, returns by source, and histograms of the actions.
+
+    Example: robust-bc show mine/cheetah-v0 --plot actions.png
+
+    Args:
+        dataset: Its id, or its folder.
+        plot: Also write the action histograms as a picture (.png, .svg or .pdf).
+        json: Print one JSON object.
+    """
+    from robust_bc_demos.summary import draw_summary, summarise
+
+    summary = summarise(dataset)
+    if plot is not None:
+        draw_summary(summary, plot)
+    if json:
+        content = dataclasses.asdict(summary)
+        print_json(content | {"edges": summary.edges.tolist(), "counts": summary.counts.tolist()})
+        return
+    show(f"{summary.dataset}: {summary.description}".rstrip(": "))
+    show(
+        f"{summary.environment or 'no environment'}, {summary.episodes} episodes, {summary.pairs} pairs of"
+        f" {summary.observation_size} observations and {summary.action_size} actions"
+    )
+    if summary.made_by:
+        show(f"made by: {summary.made_by}")
+    if summary.corrupt_known is not None:
+        share = summary.corrupt_known / summary.pairs
+        show(f"corrupt pairs: {summary.corrupt_known} ({share:.1%}); which ones is hidden from learners")
+    rows = [
+        (s.source, str(s.episodes), str(s.pairs), f"{s.return_mean:.1f} ± {s.return_std:.1f}", f"{s.length_mean:.1f}")
+        for s in summary.sources
+    ]
+    columns = ("source", "episodes", "pairs", "return", "length")
+    print_table(columns, rows, numbers=columns[1:])
+    for index, (edges, counts) in enumerate(zip(summary.edges, summary.counts, strict=True)):
+        show(f"action {index}  {edges[0]:+.2f} {sparkline(counts.tolist())} {edges[-1]:+.2f}")
+    if plot is not None:
+        show(f"picture: {plot}")
+
+
+def sparkline(counts: Sequence[int]) -> str:
+    """A histogram in one line of text; only an empty bin is blank."""
+    largest = max(1, *counts)
+    return "".join(BARS[0] if count == 0 else BARS[1 + (len(BARS) - 2) * count // largest] for count in counts)
+
+
+def run(args: Sequence[str]) -> None:
+    """Parse and go."""
+    parse(show_dataset, "robust-bc show", args)

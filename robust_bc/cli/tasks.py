@@ -1,0 +1,39 @@
+"""`robust-bc tasks`: the task cards, and what a reversed reward is in each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from robust_bc.cli.arguments import parse
+from robust_bc.cli.console import OUTPUT, print_json, show
+
+
+def tasks(json: bool = False) -> None:
+    """List the tasks that have a card. Any other Gymnasium id with Box spaces works as a task, too.
+
+    Example: robust-bc tasks
+
+    Args:
+        json: Print one JSON object, with metrics and PPO settings.
+    """
+    from robust_bc_demos.teachers import teacher_names
+    from robust_bc_envs.tasks import CARDS
+
+    if json:
+        print_json({"tasks": [asdict(card) | {"teachers": teacher_names(card)} for card in CARDS.values()]})
+        return
+    for card in CARDS.values():
+        OUTPUT.print(f"[bold]{card.name}[/bold]  {card.environment}: {card.summary}", highlight=False, soft_wrap=True)
+        show(f"  teachers     {', '.join(teacher_names(card))}")
+        show(f"  measured     {', '.join(['return', *(metric.name for metric in card.metrics)])}")
+        show(f"  adversary    is rewarded for {card.reverse}")
+        show(f"  mixes        {card.good} with {card.bad}, unless others are named")
+    show(
+        "\nAny Gymnasium id with Box spaces works as a task: return is measured, an adversary gets the negated reward."
+    )
+
+
+def run(args: Sequence[str]) -> None:
+    """Parse and go."""
+    parse(tasks, "robust-bc tasks", args)

@@ -1,0 +1,114 @@
+"""Teachers that are trained: resumed to the same bits, saved and loaded, and rewarded for the reverse."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save_file
+
+from robust_bc.errors import RobustBCError
+from robust_bc_demos.network_teacher import NetworkTeacher, load_network_teacher
+from robust_bc_demos.ppo import TeacherTraining
+from robust_bc_demos.teaching import CHECKPOINT, train_teacher
+from robust_bc_envs.tasks import PPOSettings, Task, find_task
+
+TINY = PPOSettings(steps=512, reversed_steps=512, environments=2, rollout=32, batch_size=32, epochs=2, hidden=(8, 8))
+TASK = replace(find_task("Pendulum-v1"), ppo=TINY)
+
+
+def weights(teacher: NetworkTeacher) -> list[np.ndarray]:
+    return [*teacher.weights, *teacher.biases, teacher.mean, teacher.scale]
+
+
+class StopError(Exception):
+    """Pulls the plug."""
+
+
+def train(task: Task, folder: Path, role: str = "expert", stop_after: int = 10**9) -> NetworkTeacher:
+    torch.set_num_threads(1)
+    calls = 0
+
+    def report(share: float, note: str) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == stop_after:
+            raise StopError
+
+    return train_teacher(task, role, folder, report, command="a test", episodes=3)
+
+
+@pytest.mark.parametrize("task", [TASK, replace(find_task("lane-driving"), ppo=TINY)], ids=["sync", "batched"])
+def test_a_stopped_run_goes_on_to_the_same_bits(task: Task, tmp_path: Path) -> None:
+    whole = train(task, tmp_path / "whole")
+    with pytest.raises(StopError):
+        train(task, tmp_path / "stopped", stop_after=3)
+    assert (tmp_path / "stopped" / CHECKPOINT).exists()
+    resumed = train(task, tmp_path / "stopped")
+    assert all(np.array_equal(a, b) for a, b in zip(weights(whole), weights(resumed), strict=True))
+    assert resumed.card == whole.card
+    assert not (tmp_path / "stopped" / CHECKPOINT).exists()
+
+
+def test_another_seed_is_another_teacher(tmp_path: Path) -> None:
+    one, two = (TeacherTraining(TASK, "expert", seed).run(tmp_path / str(seed), lambda *_: None) for seed in (0, 1))
+    assert not np.array_equal(one.weights[0], two.weights[0])
+
+
+def test_it_acts_as_the_network_that_was_trained(tmp_path: Path) -> None:
+    training = TeacherTraining(TASK, "expert", 0)
+    teacher = training.run(tmp_path / CHECKPOINT, lambda *_: None)
+    observations = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32) * 3
+    theirs, _ = training.model.predict(training.normalised.normalize_obs(observations), deterministic=True)
+    np.testing.assert_allclose(teacher.act(observations), theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_saving_and_loading_keeps_every_bit_and_the_card(tmp_path: Path) -> None:
+    teacher = train(TASK, tmp_path / "t", "adversary")
+    loaded = load_network_teacher(tmp_path / "t")
+    assert all(np.array_equal(a, b) for a, b in zip(weights(teacher), weights(loaded), strict=True))
+    card = json.loads((tmp_path / "t" / "teacher.json").read_text())
+    assert card["role"] == "adversary"
+    assert card["training"]["command"] == "a test"
+    assert card["training"]["steps"] >= TINY.reversed_steps
+    assert card["measured"]["episodes"] == 3
+    assert card["measured"]["return"]["mean"] < 0  # Pendulum's true reward is never positive, nor is it reversed here
+
+
+def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StopError):
+        train(TASK, tmp_path, stop_after=1)
+    with pytest.raises(RobustBCError, match="was made with another task, seed or settings"):
+        train(replace(TASK, ppo=replace(TINY, gamma=0.5)), tmp_path)
+    (tmp_path / CHECKPOINT).write_bytes(b"broken")
+    with pytest.raises(RobustBCError, match="is not a whole checkpoint"):
+        train(TASK, tmp_path)
+
+
+def test_bad_requests_get_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(RobustBCError, match="the roles are expert, adversary"):
+        train(TASK, tmp_path, "clown")
+    with pytest.raises(RobustBCError, match="steps must be at least 1"):
+        train_teacher(TASK, "expert", tmp_path, lambda *_: None, steps=0, command="")
+    train(TASK, tmp_path)
+    with pytest.raises(RobustBCError, match="already has a teacher"):
+        train(TASK, tmp_path)
+
+
+def test_broken_teacher_files_get_one_sentence(tmp_path: Path) -> None:
+    train(TASK, tmp_path)
+    arrays = load_file(tmp_path / "model.safetensors")
+    save_file({name: array for name, array in arrays.items() if name != "bias.1"}, tmp_path / "model.safetensors")
+    with pytest.raises(RobustBCError, match="is not the network of a teacher"):
+        load_network_teacher(tmp_path)
+    card = json.loads((tmp_path / "teacher.json").read_text())
+    (tmp_path / "teacher.json").write_text(json.dumps(card | {"format": "robust-bc teacher 9"}))
+    with pytest.raises(RobustBCError, match="has the format 'robust-bc teacher 9'"):
+        load_network_teacher(tmp_path)
+    (tmp_path / "teacher.json").write_text("[")
+    with pytest.raises(RobustBCError, match="is not a teacher"):
+        load_network_teacher(tmp_path)

@@ -1,0 +1,66 @@
+"""The teachers that ship do what their cards say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from robust_bc_demos.measuring import measure
+from robust_bc_demos.teachers import find_teacher, shipped_cards
+from robust_bc_envs.batches import boxes, make_batch
+from robust_bc_envs.tasks import find_task
+
+CARDS = {card["name"]: card for card in shipped_cards()}
+EPISODES = {"halfcheetah": 16, "walker2d": 16, "lane-driving": 1000}
+
+
+def measured(task: str, role: str, seed: int = 99) -> dict[str, Any]:
+    """On episodes that neither training nor the card saw."""
+    card = find_task(task)
+    worlds = make_batch(card, 1)
+    teacher = find_teacher(card, role, *boxes(worlds))
+    worlds.close()
+    return measure(card, teacher, EPISODES[task], seed)
+
+
+def test_halfcheetah_runs_forward_and_backward() -> None:
+    expert, adversary = measured("halfcheetah", "expert"), measured("halfcheetah", "adversary")
+    assert expert["return"]["mean"] >= 5000
+    assert expert["return"]["std"] < 0.1 * expert["return"]["mean"]
+    assert adversary["return"]["mean"] <= -3000
+    assert adversary["x_velocity"]["max"] < 0
+
+
+def test_walker2d_walks_forward_and_backward() -> None:
+    expert, adversary = measured("walker2d", "expert"), measured("walker2d", "adversary")
+    assert expert["return"]["mean"] >= 3500
+    assert adversary["x_velocity"]["max"] < 0
+
+
+def test_the_lane_expert_never_collides_and_the_adversary_nearly_always() -> None:
+    expert, adversary = measured("lane-driving", "expert"), measured("lane-driving", "adversary")
+    assert expert["collision"]["max"] == 0
+    assert expert["success"]["min"] == 1
+    assert adversary["collision"]["mean"] > 0.9
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_a_card_says_where_its_teacher_comes_from(name: str) -> None:
+    card = CARDS[name]
+    assert card["measured"]["command"].startswith("robust-bc teachers --measure --task ")
+    assert card["measured"]["episodes"] >= 100
+    if name not in ("safe", "careless"):
+        assert card["training"]["command"].startswith("robust-bc teach --task ")
+        assert card["training"]["steps"] >= 1_000_000
+        assert card["training"]["seed"] == 0
+    if name in ("halfcheetah-expert", "walker2d-expert"):
+        assert card["measured"]["return"]["std"] < 0.1 * card["measured"]["return"]["mean"]
+
+
+def test_a_card_can_be_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EPISODES, "lane-driving", 1000)
+    card = CARDS["lane-driving-adversary"]["measured"]
+    again = measured("lane-driving", "adversary", seed=card["seed"])
+    assert again["collision"] == card["collision"]
+    assert again["return"]["mean"] == pytest.approx(card["return"]["mean"], rel=1e-3)
