@@ -65,7 +65,9 @@ def command(name: str, seed: int, out: Path) -> list[str]:
     """The command that trains one teacher; it stands on the teacher's card."""
     task, role = name.rsplit("-", 1)
     words = [sys.executable, "-m", "robust_bc.cli.main", "teach", "--task", task, "--role", role, "--seed", str(seed)]
-    return [*words, "--episodes", str(MEASURED.get(task, 100)), "--out", str(out / name)]
+    here = Path.cwd()
+    folder = (out / name).relative_to(here) if out.is_relative_to(here) else out / name  # the card is read elsewhere
+    return [*words, "--episodes", str(MEASURED.get(task, 100)), "--out", str(folder)]
 
 
 if __name__ == "__main__":

@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from robust_bc_demos.teachers import shipped_cards
+
 README = (Path(__file__).parent.parent / "README.md").read_text()
 
 
@@ -28,3 +32,37 @@ def test_its_commands_exist() -> None:
     makefile = (Path(__file__).parent.parent / "Makefile").read_text()
     for target in re.findall(r"`?make ([a-z]+)", README):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+@pytest.mark.slow
+def test_the_walkthrough_works_word_by_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    part = README.split("## Collect, mix, show, train")[1].split("`mix` says")[0]
+    commands = re.findall(r"^    robust-bc (.*)$", part, re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["collect", "collect", "mix", "show", "train"]
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-m", "robust_bc.cli.main", *command.split()],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for command in commands
+    ]
+    assert "mixed 500 pairs in 500 episodes, 150 of them corrupt by rollout" in outputs[2]
+    assert "mixed 500 pairs in 500 episodes, 150 of them corrupt by rollout" in README
+    assert (tmp_path / "runs" / "mixed" / "policy" / "model.safetensors").exists()
+
+
+def test_the_readme_of_the_teachers_says_what_is_on_their_cards() -> None:
+    table = (Path(__file__).parent.parent / "demos" / "README.md").read_text().replace("−", "-")
+    for card in shipped_cards():
+        measured = card["measured"]
+        row = next(line for line in table.splitlines() if re.match(rf"\| {card['task']} \| {card['role']}\b", line))
+        assert f"| {measured['return']['mean']:.0f} ± {measured['return']['std']:.0f} |" in row
+        if "collision" in measured:
+            assert f"{measured['lane_deviation_rms']['mean']:.2f} m" in row
+        else:
+            assert f"{abs(measured['x_velocity']['mean']):.2f} m/s" in row
+        assert measured["command"] in table

@@ -43,7 +43,7 @@ class Style:
 
 
 STYLES = {
-    "safe": Style(look=(27, 30), delay=(2, 4), heading=(0.36, 0.44), weave=(0.0, 0.02), pull=0.2, smoothness=0.5),
+    "safe": Style(look=(25, 28), delay=(2, 4), heading=(0.26, 0.34), weave=(0.0, 0.02), pull=0.2, smoothness=0.5),
     "careless": Style(look=(12, 24), delay=(3, 7), heading=(0.35, 0.6), weave=(0.02, 0.12), pull=0.08, smoothness=0.6),
 }
 
@@ -112,11 +112,11 @@ class ScriptedDriver:
 def choose_side(seen: Array, side: NDArray[np.int64], look: Array) -> NDArray[np.int64]:
     """Which way to change lanes, (N,): 1 left, −1 right, 0 stay.
 
-    Once begun, a change goes on until the own lane is free. It begins to the freer side; when neither is freer than the
-    own lane, it goes away from the road's edge, as one lane is always open.
+    A change begins to the freer side, to the left if both are alike, as soon as that side is freer than the own lane.
+    Once begun, it goes on until the own lane is free.
     """
     left, own, right = seen[:, LEFT], seen[:, OWN], seen[:, RIGHT]
-    freer = np.where(left > right, 1, -1)
+    freer = np.where(np.maximum(left, right) > own, np.where(left >= right, 1, -1), 0)
     begun = np.where(side == 0, freer, side)
     return np.where(own < look, begun, 0)
 

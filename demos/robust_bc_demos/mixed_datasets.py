@@ -35,8 +35,8 @@ class MixRequest:
     pairs: int | None = 500
     """None keeps whole episodes."""
     seed: int = 0
-    episodes: int = 10
-    """Episodes that each teacher drives; more if that is too few for the pairs."""
+    episodes: int | None = None
+    """Episodes of each teacher; without, those of the task's card. More if that is too few for the pairs."""
     good: str | None = None
     bad: str | None = None
     """Teachers by name or path; without, those of the task's card."""
@@ -51,7 +51,7 @@ class MixRequest:
 def make_mix(request: MixRequest, progress: Callable[[float, str], None] | None = None) -> tuple[Mix, Any, Any]:
     """The mix and its two spaces, in memory."""
     check_mix(request.how, request.rate, request.pairs)
-    if request.episodes < 1:
+    if request.episodes is not None and request.episodes < 1:
         raise RobustBCError(f"episodes must be at least 1, but it is {request.episodes}.")
     if request.corrupt is not None and request.clean is None:
         raise RobustBCError("--corrupt names bad episodes for the good ones of --clean; give both or neither.")
@@ -141,7 +141,7 @@ class _Pool:
         """At least the episodes and pairs asked for; the first ones do not depend on how many follow."""
         request, teacher = self.request, self.teacher(name)
         episodes: list[Episode] = []
-        count = request.episodes
+        count = request.task.episodes if request.episodes is None else request.episodes
         for _ in range(MOST_ROUNDS):
             seeds = episode_seeds(request.seed, count, stream)[len(episodes) :]
             worlds = make_batch(request.task, batch_size(len(seeds)), **(request.settings or {}))

@@ -34,7 +34,7 @@ class LaneSettings:
     """Metres."""
     length: float = 200.0
     """Metres of road."""
-    cars: int = 4
+    cars: int = 5
     """Static cars on it."""
     dt: float = 0.05
     """Seconds a step."""

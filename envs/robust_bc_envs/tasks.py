@@ -64,6 +64,8 @@ class Task:
     good: str = "expert"
     bad: str = "adversary"
     """The teachers whose demonstrations are mixed, unless others are named."""
+    episodes: int = 10
+    """How many of their episodes single pairs are drawn from, unless said otherwise."""
     ppo: PPOSettings = field(default_factory=PPOSettings)
 
 
@@ -105,6 +107,7 @@ CARDS = {
             ),
             good="safe",
             bad="careless",
+            episodes=100,  # short ones, each with two or three lane changes
             ppo=PPOSettings(
                 steps=2_000_000, reversed_steps=1_000_000, environments=64, rollout=128, batch_size=1024, gamma=0.995
             ),

@@ -10,13 +10,12 @@ from robust_bc_envs.roads import Array, Road
 
 CLEAR_START = 35.0
 """Metres before the first row: time to see it."""
-ROW_GAP = 35.0
-"""Metres between rows at least: room to cross two lanes and be straight again."""
+ROW_GAP = 30.0
+"""Metres between rows at least: room to change lanes and be straight again."""
 JITTER = 2.0
 """Cars of a row stand up to this much before or behind it."""
-LARGEST_ROW = 2
-"""With more, a driver who sees only the neighbouring lanes could not know where the gap is."""
-JOIN_PROBABILITY = 0.35
+JOIN_PROBABILITY = 0.4
+"""That a car stands beside the one before it, where that is possible."""
 
 
 def check_room(road: Road, cars: int) -> None:
@@ -37,16 +36,19 @@ def draws_needed(cars: int) -> int:
 def place_cars(road: Road, uniform: Array, cars: int) -> tuple[Array, NDArray[np.int64]]:
     """Positions along the road and lanes, (N, n) each, from uniform numbers (N, 4n).
 
-    Each car joins the row before it or opens a new one; rows are spread uniformly over what the gaps leave.
+    Each car opens a row or stands beside the one before it; rows are spread uniformly over what the gaps leave.
     """
     join, spread, lane_draw, jitter = np.split(uniform, 4, axis=1)  # (N, n) each
-    largest = min(LARGEST_ROW, road.lanes - 1)
-    count = len(uniform)
-    row, place_in_row = np.zeros((count, cars), np.int64), np.zeros((count, cars), np.int64)
+    partners, choices = _partners(road.lanes)
+    row = np.zeros((len(uniform), cars), np.int64)
+    lane = np.floor(lane_draw * road.lanes).astype(np.int64)
+    second = np.zeros(len(uniform), np.bool_)  # whether the car before is already the second of its row
     for car in range(1, cars):
-        joins = (join[:, car] < JOIN_PROBABILITY) & (place_in_row[:, car - 1] + 1 < largest)
-        row[:, car] = row[:, car - 1] + ~joins
-        place_in_row[:, car] = np.where(joins, place_in_row[:, car - 1] + 1, 0)
+        beside = lane[:, car - 1]
+        second = (join[:, car] < JOIN_PROBABILITY) & (choices[beside] > 0) & ~second
+        row[:, car] = row[:, car - 1] + ~second
+        chosen = partners[beside, np.floor(lane_draw[:, car] * choices[beside]).astype(np.int64)]
+        lane[:, car] = np.where(second, chosen, lane[:, car])
     rows = row[:, -1:] + 1  # (N, 1)
     # Sorted uniform numbers and a fixed gap: every arrangement with at least that gap is equally likely.
     inner = np.where(np.arange(cars) < rows, spread, np.inf)
@@ -54,10 +56,19 @@ def place_cars(road: Road, uniform: Array, cars: int) -> tuple[Array, NDArray[np
     room = road.length - CLEAR_START - 2 * JITTER - (rows - 1) * ROW_GAP
     start = CLEAR_START + JITTER + np.where(np.isfinite(inner), inner, 0.0) * room + np.arange(cars) * ROW_GAP  # (N, n)
     along = np.take_along_axis(start, row, axis=1) + (2 * jitter - 1) * JITTER
-    # The first car of a row takes any lane, the next any of the others.
-    lane = np.floor(lane_draw * road.lanes).astype(np.int64)
-    for car in range(1, cars):
-        other = np.floor(lane_draw[:, car] * (road.lanes - 1)).astype(np.int64)
-        other += other >= lane[:, car - 1]
-        lane[:, car] = np.where(place_in_row[:, car] > 0, other, lane[:, car])
     return along, lane
+
+
+def _partners(lanes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each lane the lanes (L, L) in which a second car may stand beside it, and how many (L,) these are.
+
+    Both closed lanes keep an open neighbour: a driver sees only the neighbouring lanes, and shall see the gap.
+    """
+    table, counts = np.zeros((lanes, lanes), np.int64), np.zeros(lanes, np.int64)
+    for first in range(lanes):
+        for second in range(lanes):
+            closed = {first, second}
+            if second != first and all({lane - 1, lane + 1} & set(range(lanes)) - closed for lane in closed):
+                table[first, counts[first]] = second
+                counts[first] += 1
+    return table, counts

@@ -36,7 +36,7 @@ class DriveArguments:
     """Stop when this many are kept; 0 goes on until Esc."""
     lanes: int = 3
     """Lanes of the road."""
-    cars: int = 4
+    cars: int = 5
     """Standing cars on it."""
     length: float = 200.0
     """Metres of road; the car drives 10 a second."""

@@ -30,8 +30,8 @@ class MixArguments:
     """Single pairs, stored as one-step episodes; `all` keeps whole episodes."""
     seed: int = 0
     """The same seed draws the same clean pairs for every rate and how."""
-    episodes: int = 10
-    """Episodes that each teacher is rolled out for; more if the pairs need more."""
+    episodes: int | None = None
+    """Episodes that each teacher is rolled out for; without, those of the task's card. More if the pairs need more."""
     good: str | None = None
     """Good teacher: a name or a path. Without, the one of the task's card."""
     bad: str | None = None

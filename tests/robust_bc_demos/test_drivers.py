@@ -52,8 +52,10 @@ def test_steering_is_smooth() -> None:
         ((40, 40, 40, 0), 0, 0),  # nothing ahead
         ((40, 10, 5, 0), 0, 1),  # left is freer
         ((5, 10, 40, 0), 0, -1),  # right is freer
-        ((0, 10, 10, 0), 0, -1),  # no lane to the left
-        ((10, 10, 0, 0), 0, 1),  # no lane to the right
+        ((0, 10, 40, 0), 0, -1),  # no lane to the left
+        ((40, 10, 0, 0), 0, 1),  # no lane to the right
+        ((40, 10, 40, 0), 0, 1),  # both alike: to the left
+        ((0, 10, 9, 0), 0, 0),  # the other lane is not freer yet
         ((10, 10, 40, 0), 1, 1),  # a change that has begun goes on
         ((40, 40, 5, 0), 1, 0),  # until the own lane is free
     ],
