@@ -163,7 +163,7 @@ def test_without_a_kept_episode_nothing_is_written(datasets: Path) -> None:
         (["--mode", "safe"], "no window can be opened here (there is no display)"),
         (["--mode", "safe", "--dataset", "test/pairs-v0"], "dataset 'test/pairs-v0' is there already"),
         (["--mode", "safe", "--dataset", "pairs"], "'pairs' is not the id of a dataset"),
-        (["--mode", "safe", "--cars", "9"], "200 m have room for 5"),
+        (["--mode", "safe", "--cars", "9"], "200 m have room for 6"),
         (["--mode", "safe", "--lanes", "0"], "lanes"),
         (["--mode", "safe", "--episodes", "-1"], "--episodes must be 0 or more, but it is -1"),
         (["--mode", "safe", "--seed", "-1"], "seed must be a whole number"),
