@@ -29,12 +29,7 @@ def read_minari(source: str | Path | MinariDataset, labels: bool = False) -> Dem
     With `labels`, what is known about which pairs are corrupt is read too: for the oracle and for diagnosis only.
     """
     dataset = open_minari(source) if isinstance(source, str | Path) else source
-    for name in ("observation", "action"):
-        space = getattr(dataset, f"{name}_space")
-        if not isinstance(space, spaces.Box) or len(space.shape) != 1:
-            raise RobustBCError(
-                f"dataset '{source}' has the {name} space {space}, but a Box with one axis is needed; flatten it first."
-            )
+    check_spaces(dataset, source)
     observations: list[NDArray[Any]] = []
     actions: list[NDArray[Any]] = []
     try:
@@ -53,6 +48,16 @@ def read_minari(source: str | Path | MinariDataset, labels: bool = False) -> Dem
         action_space=dataset.action_space,
         corrupt=read_labels(dataset) if labels else None,
     )
+
+
+def check_spaces(dataset: MinariDataset, source: object) -> None:
+    """Learners take vectors: observations and actions must be Boxes with one axis."""
+    for name in ("observation", "action"):
+        space = getattr(dataset, f"{name}_space")
+        if not isinstance(space, spaces.Box) or len(space.shape) != 1:
+            raise RobustBCError(
+                f"dataset '{source}' has the {name} space {space}, but a Box with one axis is needed; flatten it first."
+            )
 
 
 def read_labels(dataset: MinariDataset) -> NDArray[np.bool_]:

@@ -1,7 +1,7 @@
 """Rolling out whoever can act: many episodes as one batch, each the same whatever the batch's size.
 
-An episode depends on its own seed alone (to float rounding of the actor's network, whose matrix products may depend on
-how many rows they have).
+An episode depends on its own seed alone, if the actor's answer to one observation does not depend on the others beside
+it. (A torch network's does, in its last bits, and chaotic worlds make much of them.)
 """
 
 from __future__ import annotations
@@ -89,7 +89,12 @@ def roll_out(
     following = 0
     while following < len(seeds):
         actions = _checked(actor.act(observations), worlds)
-        observations, rewards, terminated, truncated, told = worlds.step(actions)
+        try:
+            observations, rewards, terminated, truncated, told = worlds.step(actions)
+        except RobustBCError:
+            raise
+        except Exception as problem:  # whatever someone's environment does
+            raise RobustBCError(f"the environment failed in a step: {type(problem).__name__}: {problem}.") from problem
         record.add(actions, rewards, observations, told)
         over = terminated | truncated
         if not over.any():

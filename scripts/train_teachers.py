@@ -7,6 +7,7 @@ A teacher that is there is skipped; one that was interrupted goes on from its la
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
@@ -35,6 +36,9 @@ def main(only: Names = ALL, jobs: int = 1, seed: int = 0, out: Path = SHIPPED) -
     unknown = [name for name in only if name not in ALL]
     if unknown:
         raise SystemExit(f"there is no teacher '{unknown[0]}'; the teachers are {', '.join(ALL)}.")
+    if jobs < 1:
+        raise SystemExit(f"--jobs must be at least 1, but it is {jobs}.")
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     waiting = [name for name in only if not (out / name / CARD_FILE).exists()]
     print(f"{len(only) - len(waiting)} of {len(only)} are there, to train: {', '.join(waiting) or 'none'}")
     running: dict[str, subprocess.Popen[bytes]] = {}
@@ -49,7 +53,8 @@ def main(only: Names = ALL, jobs: int = 1, seed: int = 0, out: Path = SHIPPED) -
                 failed |= running.pop(name).returncode != 0
     except KeyboardInterrupt:
         for job in running.values():
-            job.wait()  # they got the Ctrl-C as well, and keep their checkpoints
+            job.terminate()
+            job.wait()  # they keep their checkpoints
         raise SystemExit(130) from None
     if not (out / DRIVERS_FILE).exists():
         write_json(out / DRIVERS_FILE, {name: measure_driver(name) for name in STYLES})

@@ -40,7 +40,7 @@ def collect(
     if episodes < 1:
         raise RobustBCError(f"episodes must be at least 1, but it is {episodes}.")
     given = dict(settings or {})
-    worlds = make_batch(card, batch_size(episodes), **given)
+    worlds = make_batch(card, batch_size(episodes), settings=given)
     try:
         seen, done = boxes(worlds)
         chosen = (

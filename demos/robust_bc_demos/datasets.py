@@ -15,6 +15,7 @@ import gymnasium as gym
 import minari
 import numpy as np
 from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
 from minari.data_collector import EpisodeBuffer
 from minari.dataset.minari_dataset import parse_dataset_id
 from minari.dataset.minari_storage import MinariStorage
@@ -25,11 +26,16 @@ from safetensors.numpy import save
 
 from robust_bc.errors import RobustBCError
 from robust_bc.files import write_whole
+from robust_bc.interrupts import interrupts_held
 from robust_bc.minari_source import LABELS_FILE
 from robust_bc.rollouts import Episode
 from robust_bc_envs.tasks import Task
 
 AUTHOR = "robust-bc"
+SPARE_BYTES = 4 << 20
+"""Room on the disk beyond what an episode takes by itself."""
+ROOM_CHECKS = 10
+"""Episodes between two looks at the disk; one-step episodes are many, and small."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ def write_dataset(
     """All episodes aside, then one rename. `hidden` arrays go beside the data, where no learner looks."""
     folder = check_free(plan.name, overwrite)
     root = Path(get_dataset_path())
-    aside = root / f".{plan.name.replace('/', '.')}.{os.getpid()}.part"
+    aside, replaced = (root / f".{plan.name.replace('/', '.')}.{os.getpid()}.{kind}" for kind in ("part", "replaced"))
     shutil.rmtree(aside, ignore_errors=True)
     try:
         (aside / "data").mkdir(parents=True)
@@ -96,16 +102,28 @@ def write_dataset(
         if namespace is not None and namespace not in list_local_namespaces():
             create_namespace(namespace)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        if folder.exists():
-            folder.rename(aside / "replaced")
-            (aside / "data").rename(_made(folder) / "data")
-            if hidden is not None:
-                (aside / LABELS_FILE).rename(folder / LABELS_FILE)
-        else:
-            aside.rename(folder)
+        with interrupts_held():
+            _put_in_place(aside, folder, replaced)
+    except (OSError, RuntimeError, ValueError) as problem:  # h5py tells a full disk in many ways
+        reason = (str(problem).splitlines() or [type(problem).__name__])[0]
+        raise RobustBCError(f"dataset '{plan.name}' cannot be written: {reason}; nothing was changed.") from problem
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return folder
+
+
+def _put_in_place(aside: Path, folder: Path, replaced: Path) -> None:
+    """The old dataset goes only when the new one stands, and comes back if that fails."""
+    if not folder.exists():
+        aside.rename(folder)
+        return
+    folder.rename(replaced)
+    try:
+        aside.rename(folder)
+    except OSError:
+        replaced.rename(folder)
+        raise
+    shutil.rmtree(replaced, ignore_errors=True)
 
 
 def local_datasets() -> list[dict[str, Any]]:
@@ -126,16 +144,33 @@ def local_datasets() -> list[dict[str, Any]]:
     return rows
 
 
-def _made(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
+def _spec(plan: DatasetPlan) -> EnvSpec | None:
+    """What makes the environment again, if that can be said in words."""
+    spec = copy.deepcopy(gym.spec(plan.task.environment))
+    settings = {**plan.task.settings, **plan.settings}
+    spec.max_episode_steps = settings.pop("max_episode_steps", spec.max_episode_steps)  # a wrapper's, not its own
+    spec.kwargs |= settings
+    made_by: Any = spec.entry_point
+    if callable(made_by):
+        spec.entry_point = f"{made_by.__module__}:{made_by.__qualname__}"
+    spec.vector_entry_point = spec.vector_entry_point if isinstance(spec.vector_entry_point, str) else None
+    try:
+        spec.to_json()
+    except (TypeError, ValueError):
+        return None
+    return spec
+
+
+def _check_room(data: Path, episode: Episode) -> None:
+    """HDF5 does not survive a full disk, so it must not meet one."""
+    needed = episode.observations.nbytes + episode.actions.nbytes + episode.rewards.nbytes + SPARE_BYTES
+    if shutil.disk_usage(data).free < needed:
+        raise RobustBCError(f"the disk of '{data.parent.parent}' is full; nothing was written.")
 
 
 def _fill(data: Path, plan: DatasetPlan, episodes: Iterable[Recorded]) -> None:
-    spec = copy.deepcopy(gym.spec(plan.task.environment))
-    spec.kwargs |= {**plan.task.settings, **plan.settings}
     storage = MinariStorage.new(
-        data, observation_space=plan.observation_space, action_space=plan.action_space, env_spec=spec
+        data, observation_space=plan.observation_space, action_space=plan.action_space, env_spec=_spec(plan)
     )
     storage.update_metadata(
         {
@@ -154,6 +189,8 @@ def _fill(data: Path, plan: DatasetPlan, episodes: Iterable[Recorded]) -> None:
     def buffers() -> Iterator[EpisodeBuffer]:
         for number, recorded in enumerate(episodes):
             episode = recorded.episode
+            if number % ROOM_CHECKS == 0:
+                _check_room(data, episode)
             ends = np.zeros(len(episode), np.bool_)
             ends[-1] = True
             about.append({"source": recorded.source, "teacher": recorded.teacher, **recorded.more})

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 WAVES = 3
 """Sine waves whose sum is a driver's weaving: smooth, never the same twice, and without a draw per step."""
 STEP_SECONDS = 0.05
-"""The road's own step; a driver's weaving is in time, not in steps."""
+"""The road's own step, for which these people are made: on a road with another dt they react and weave otherwise."""
 LEFT, OWN, RIGHT, DEVIATION = range(4)
 
 

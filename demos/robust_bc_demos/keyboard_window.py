@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
-
 import numpy as np
 
+from robust_bc.interrupts import interrupts_held
 from robust_bc_demos.keyboard import TONES, Key, Session
 from robust_bc_envs.drawing import RoadView
 
@@ -83,21 +78,3 @@ def _set_title(session: Session) -> None:
     title = f"lane driving: {session.mode}, {session.phase}, {len(session.kept)} saved"
     if pygame.display.get_init() and pygame.display.get_caption()[0] != title:
         pygame.display.set_caption(title)
-
-
-@contextmanager
-def interrupts_held() -> Iterator[None]:
-    """Ctrl-C and SIGTERM wait until the block is done."""
-    if threading.current_thread() is not threading.main_thread():  # others get no signals
-        yield
-        return
-    waiting: list[tuple[int, FrameType | None]] = []
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda *given: waiting.append(given)) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    for given in waiting:
-        signal.raise_signal(given[0])

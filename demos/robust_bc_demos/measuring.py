@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from robust_bc.errors import RobustBCError
 from robust_bc.rollouts import Episode, batch_size, episode_seeds, roll_out
 from robust_bc_demos.teachers import Teacher
 from robust_bc_envs.batches import make_batch
-from robust_bc_envs.tasks import Metric, Task
+from robust_bc_envs.tasks import CARDS, Metric, Task
 
 LARGEST_BATCH = 250
 
@@ -25,6 +26,8 @@ def measure(
     task: Task, teacher: Teacher, episodes: int, seed: int, progress: Callable[[float, str], None] | None = None
 ) -> dict[str, Any]:
     """Mean, standard deviation and extremes of the return and of every metric, on the task's true reward."""
+    if episodes < 1:
+        raise RobustBCError(f"episodes must be at least 1, but it is {episodes}.")
     worlds = make_batch(task, batch_size(episodes, LARGEST_BATCH))
     values: dict[str, list[float]] = {name: [] for name in ("return", "length", *(m.name for m in task.metrics))}
     try:
@@ -38,10 +41,11 @@ def measure(
                 progress(done / episodes, f"{done} of {episodes} episodes")
     finally:
         worlds.close()
+    again = f"robust-bc teachers --measure --task {task.name} --episodes {episodes} --seed {seed}"
     return {
+        **({"command": again} if task.name in CARDS else {}),
         "episodes": episodes,
         "seed": seed,
-        "command": f"robust-bc teachers --measure --task {task.name} --episodes {episodes} --seed {seed}",
         **{
             name: {
                 "mean": float(np.mean(numbers)),

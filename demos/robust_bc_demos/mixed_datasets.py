@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc.minari_source import open_minari
+from robust_bc.minari_source import LABELS_FILE, check_spaces, open_minari
 from robust_bc.rollouts import Episode, batch_size, episode_seeds, roll_out
+from robust_bc.seeding import check_seed
 from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, write_dataset
-from robust_bc_demos.mixing import Corrupter, Mix, check_mix, corrupt_count, mix_episodes, mix_pairs
+from robust_bc_demos.mixing import Corrupter, Mix, check_mix, mix_episodes, mix_pairs
 from robust_bc_demos.teachers import Teacher, find_teacher
 from robust_bc_envs.batches import boxes, make_batch
 from robust_bc_envs.tasks import Task
@@ -48,13 +49,23 @@ class MixRequest:
     """Of the environment."""
 
 
-def make_mix(request: MixRequest, progress: Callable[[float, str], None] | None = None) -> tuple[Mix, Any, Any]:
-    """The mix and its two spaces, in memory."""
+@dataclass(frozen=True)
+class MadeMix:
+    """A mix in memory, and what its dataset must say about the environment."""
+
+    mix: Mix
+    observation_space: spaces.Box
+    action_space: spaces.Box
+    settings: dict[str, Any]
+
+
+def make_mix(request: MixRequest, progress: Callable[[float, str], None] | None = None) -> MadeMix:
+    """Mix, in memory."""
     check_mix(request.how, request.rate, request.pairs)
+    check_seed(request.seed)
     if request.episodes is not None and request.episodes < 1:
         raise RobustBCError(f"episodes must be at least 1, but it is {request.episodes}.")
-    if request.corrupt is not None and request.clean is None:
-        raise RobustBCError("--corrupt names bad episodes for the good ones of --clean; give both or neither.")
+    _check_sources(request)
     pool = _Pool(request, progress)
     good, bad = pool.good(), []
     if request.how == "rollout" and request.rate > 0:
@@ -66,7 +77,7 @@ def make_mix(request: MixRequest, progress: Callable[[float, str], None] | None 
         mixed = mix_episodes(good, bad, request.how, request.rate, request.seed, corrupter)
     else:
         mixed = mix_pairs(good, bad, request.how, request.rate, request.pairs, request.seed, corrupter)
-    return mixed, pool.observation_space, pool.action_space
+    return MadeMix(mixed, pool.observation_space, pool.action_space, pool.settings)
 
 
 def mix(
@@ -79,20 +90,20 @@ def mix(
 ) -> tuple[Path, Mix]:
     """Mix and write; which pairs are corrupt goes into a file beside the data."""
     check_free(dataset, overwrite)
-    mixed, observation_space, action_space = make_mix(request, progress)
-    labels = mixed.labels
+    made = make_mix(request, progress)
+    mixed, labels = made.mix, made.mix.labels
     kind = "whole episodes" if request.pairs is None else "single pairs"
     plan = DatasetPlan(
         name=dataset,
         task=request.task,
-        observation_space=observation_space,
-        action_space=action_space,
+        observation_space=made.observation_space,
+        action_space=made.action_space,
         description=(
             f"{len(labels)} pairs of {request.task.name} ({kind}), {request.rate:.1%} corrupt by {request.how},"
             f" seed {request.seed}"
         ),
         command=command,
-        settings=dict(request.settings or {}),
+        settings=made.settings,
     )
     recorded = (Recorded(episode, source="mix", teacher="mix") for episode in mixed.episodes)
     folder = write_dataset(plan, recorded, overwrite=overwrite, hidden={"corrupt": labels.astype(np.uint8)})
@@ -105,12 +116,12 @@ class _Pool:
     def __init__(self, request: MixRequest, progress: Callable[[float, str], None] | None) -> None:
         self.request, self.progress = request, progress
         if request.clean is None:
-            worlds = make_batch(request.task, 1, **(request.settings or {}))
+            self.settings = dict(request.settings or {})
+            worlds = make_batch(request.task, 1, settings=self.settings)
             self.observation_space, self.action_space = boxes(worlds)
             worlds.close()
         else:
-            dataset = open_minari(request.clean)
-            self.observation_space, self.action_space = dataset.observation_space, dataset.action_space
+            self.observation_space, self.action_space, self.settings = _about(request.clean, request.task)
 
     def teacher(self, name: str) -> Teacher:
         spaces_ = self.observation_space, self.action_space
@@ -119,18 +130,21 @@ class _Pool:
     def good(self) -> list[Episode]:
         request = self.request
         if request.clean is not None:
-            return read_episodes(request.clean, self.observation_space, self.action_space)
+            return read_episodes(request.clean)
         needed = 0 if request.pairs is None else request.pairs
         return self._roll_out(request.good or request.task.good, GOOD_STREAM, needed)
 
     def bad(self, good: list[Episode]) -> list[Episode]:
         request = self.request
         if request.corrupt is not None:
-            return read_episodes(request.corrupt, self.observation_space, self.action_space)
+            seen, done, _ = _about(request.corrupt, request.task)
+            if (seen.shape, done.shape) != (self.observation_space.shape, self.action_space.shape):
+                raise RobustBCError(f"datasets '{request.clean}' and '{request.corrupt}' have other spaces.")
+            return read_episodes(request.corrupt)
         if request.clean is not None and request.bad is None:
             raise RobustBCError("rollout takes the bad teacher's own episodes; name them with --corrupt or --bad.")
         if request.pairs is not None:
-            needed = corrupt_count(request.rate, request.pairs)
+            needed = request.pairs  # not only those of this rate: the pool, and so the draw, is that of all rates
         else:
             # At most: all good episodes but the share that is left out, times the odds.
             total = sum(len(episode) for episode in good)
@@ -144,7 +158,7 @@ class _Pool:
         count = request.task.episodes if request.episodes is None else request.episodes
         for _ in range(MOST_ROUNDS):
             seeds = episode_seeds(request.seed, count, stream)[len(episodes) :]
-            worlds = make_batch(request.task, batch_size(len(seeds)), **(request.settings or {}))
+            worlds = make_batch(request.task, batch_size(len(seeds)), settings=self.settings)
             for done, episode in enumerate(roll_out(worlds, teacher, seeds), 1):
                 episodes.append(episode)
                 if self.progress is not None:
@@ -156,27 +170,52 @@ class _Pool:
         raise RobustBCError(f"teacher '{name}' made only {len(episodes)} short episodes; ask for fewer pairs.")
 
 
-def read_episodes(source: str, observation_space: spaces.Box, action_space: spaces.Box) -> list[Episode]:
-    """All episodes of a Minari dataset, if they have these spaces."""
+def _check_sources(request: MixRequest) -> None:
+    """What would be ignored is refused."""
+    unused = {
+        "--good": request.good is not None and request.clean is not None,
+        "--bad": request.bad is not None and (request.how in ("flip", "uniform") or request.corrupt is not None),
+        "--corrupt": request.corrupt is not None and request.how != "rollout",
+        "--env": bool(request.settings) and request.clean is not None,
+    }
+    for option, given in unused.items():
+        if given:
+            raise RobustBCError(f"{option} has no part in this mix (--how {request.how}); leave it out.")
+    if request.corrupt is not None and request.clean is None:
+        raise RobustBCError("--corrupt names bad episodes for the good ones of --clean; give both or neither.")
+
+
+def _about(source: str, task: Task) -> tuple[spaces.Box, spaces.Box, dict[str, Any]]:
+    """Spaces and environment settings of a dataset that is fit for a mix of this task."""
     dataset = open_minari(source)
-    for what, mine, wanted in (
-        ("observation", dataset.observation_space, observation_space),
-        ("action", dataset.action_space, action_space),
-    ):
-        if not isinstance(mine, spaces.Box) or mine.shape != wanted.shape or len(mine.shape) != 1:
-            raise RobustBCError(f"dataset '{source}' has the {what} space {mine}, but {wanted} is needed.")
+    if (Path(dataset.storage.data_path).parent / LABELS_FILE).exists():
+        raise RobustBCError(
+            f"dataset '{source}' is a mix itself, so its pairs are not all of one kind; name its parts."
+        )
+    spec, settings = dataset.env_spec, {}
+    if spec is not None:
+        if spec.id != task.environment:
+            raise RobustBCError(f"dataset '{source}' is of {spec.id}, but task '{task.name}' is {task.environment}.")
+        settings = dict(spec.kwargs)
+        if spec.max_episode_steps != gym.spec(task.environment).max_episode_steps:
+            settings["max_episode_steps"] = spec.max_episode_steps
+    check_spaces(dataset, source)
+    if dataset.total_episodes == 0:
+        raise RobustBCError(f"dataset '{source}' has no episodes.")
+    return dataset.observation_space, dataset.action_space, settings
+
+
+def read_episodes(source: str) -> list[Episode]:
+    """All episodes of a Minari dataset."""
+    dataset = open_minari(source)
     metadata = dataset.storage.get_episode_metadata(dataset.episode_indices)
     return [
         Episode(
             seed=about.get("seed"),
-            observations=_array(episode.observations, observation_space),
-            actions=_array(episode.actions, action_space),
+            observations=np.asarray(episode.observations, dataset.observation_space.dtype),
+            actions=np.asarray(episode.actions, dataset.action_space.dtype),
             rewards=np.asarray(episode.rewards, np.float64),
             terminated=bool(episode.terminations[-1]),
         )
         for episode, about in zip(dataset.iterate_episodes(), metadata, strict=True)
     ]
-
-
-def _array(values: Any, space: spaces.Box) -> NDArray[Any]:
-    return np.asarray(values, space.dtype)

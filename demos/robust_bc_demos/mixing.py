@@ -7,13 +7,15 @@
 | flip | a state of the good teacher, its action mirrored in the middle of the action space (negated, if that is zero) |
 | uniform | a state of the good teacher, a uniformly random action |
 
-The same seed draws the same clean pairs for every rate and how; a higher rate corrupts those of a lower one, and more.
+For one seed and rate the clean pairs are the same whatever the way; a higher rate corrupts those of a lower one and
+more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 from gymnasium import spaces
@@ -21,7 +23,7 @@ from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
 from robust_bc.rollouts import Episode
-from robust_bc_demos.teachers import Teacher, random_actions
+from robust_bc_demos.teachers import Teacher, limits, random_actions
 
 HOWS = ("rollout", "relabel", "flip", "uniform")
 
@@ -50,8 +52,8 @@ def check_mix(how: str, rate: float, pairs: int | None) -> None:
 
 
 def corrupt_count(rate: float, pairs: int) -> int:
-    """The share as a number of pairs, to the nearest, halves upward."""
-    return int(np.floor(rate * pairs + 0.5))
+    """The share as a number of pairs, to the nearest, halves upward: of 0.145 as it was typed, not as it is stored."""
+    return int((Decimal(str(rate)) * pairs).quantize(Decimal(1), ROUND_HALF_UP))
 
 
 def mix_pairs(
@@ -60,15 +62,15 @@ def mix_pairs(
     """`pairs` single pairs in random order, each a one-step episode with the observation that truly came next."""
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
     count = corrupt_count(rate, pairs)
-    clean = _draw(good, pairs if how != "rollout" else pairs - count, "clean", generator.permutation(_total(good)))
+    # Whatever the way, the first pairs that are drawn stay clean and the last ones are corrupt.
+    drawn = generator.permutation(_total(good))
+    clean = _draw(good, pairs if how != "rollout" else pairs - count, "clean", drawn)
     if how == "rollout":
-        foreign = _draw(bad, count, "corrupt", generator.permutation(_total(bad)))
-        singles, labels = clean + foreign, np.arange(pairs) >= pairs - count
-    else:
-        labels = np.arange(pairs) < count
-        changed = corrupter.change(clean[:count]) if count else []
-        singles = changed + clean[count:]
-    order = generator.permutation(pairs)
+        corrupt = _draw(bad, count, "corrupt", generator.permutation(_total(bad)))
+    else:  # from the end, so that a higher rate begins with the random actions of a lower one
+        corrupt = corrupter.change(clean[pairs - count :][::-1]) if count else []
+    singles, labels = clean[: pairs - count] + corrupt, np.arange(pairs) >= pairs - count
+    order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(5,))).permutation(pairs)
     return Mix([singles[index] for index in order], [labels[index : index + 1] for index in order])
 
 
@@ -114,11 +116,10 @@ class Corrupter:
     def actions(self, observations: NDArray[np.floating], actions: NDArray[np.floating]) -> NDArray[np.floating]:
         """Corrupt actions (N, A) for pairs of observations (N, S) and actions (N, A)."""
         if self.how == "flip":
-            bounded = self.space.bounded_below & self.space.bounded_above
-            middle = np.where(
-                bounded, (np.where(bounded, self.space.low, 0) + np.where(bounded, self.space.high, 0)), 0
-            )
-            return np.asarray(middle - actions, actions.dtype)
+            low, high = limits(self.space)
+            bounded = np.isfinite(low) & np.isfinite(high)
+            twice_the_middle = np.where(bounded, np.where(bounded, low, 0) + np.where(bounded, high, 0), 0)
+            return np.asarray(np.clip(twice_the_middle - actions, low, high), actions.dtype)
         if self.how == "uniform":
             return random_actions(self.space, len(actions), self.generator)
         if self.bad_teacher is None:

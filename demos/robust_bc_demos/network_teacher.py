@@ -45,9 +45,11 @@ class NetworkTeacher:
     def act(self, observations: NDArray[Any]) -> Array:
         """(N, S) observations to (N, A) actions."""
         hidden = np.clip((observations - self.mean) / self.scale, -CLIP, CLIP).astype(np.float32)
+        # A product for each row: one for all rows rounds by how many there are, and an episode would feel its company.
+        hidden = hidden[:, None]  # (N, 1, S)
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             hidden = np.maximum(hidden @ weight + bias, 0)
-        return np.asarray(np.clip(hidden @ self.weights[-1] + self.biases[-1], self.low, self.high))
+        return np.asarray(np.clip(hidden @ self.weights[-1] + self.biases[-1], self.low, self.high)[:, 0])
 
     def label(self, observations: NDArray[Any], generator: np.random.Generator) -> Array:
         """The same: it has no memory."""
@@ -91,6 +93,6 @@ def load_network_teacher(folder: Path) -> NetworkTeacher:
         shape = teacher.act(np.zeros((1, len(teacher.mean)))).shape
         if shape != (1, len(teacher.low)):
             raise ValueError(f"its action has the shape {shape}")
-    except (OSError, SafetensorError, KeyError, ValueError) as problem:
+    except (OSError, SafetensorError, KeyError, ValueError, IndexError) as problem:
         raise RobustBCError(f"'{folder / WEIGHTS_FILE}' is not the network of a teacher: {problem}.") from problem
     return teacher

@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from stable_baselines3 import PPO
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import set_random_seed
 from stable_baselines3.common.vec_env import VecNormalize
 from torch import Tensor
@@ -68,6 +69,7 @@ class TeacherTraining:
             device="cpu",
             verbose=0,
         )
+        self.model.set_logger(Logger(folder=None, output_formats=[]))  # its own would leave a folder in /tmp a chunk
         self.chunk = 0
 
     def _learning_rate(self, _: float) -> float:
@@ -78,7 +80,7 @@ class TeacherTraining:
         """Train to the end, with a checkpoint after every chunk; from the last one, if there is one."""
         if checkpoint.exists():
             self._restore(checkpoint)
-        chunk_steps = self.steps // CHUNKS
+        chunk_steps = max(1, self.steps // CHUNKS)
         while self.model.num_timesteps < self.steps:
             # One number for each chunk, the same whether the run was stopped before it or not.
             chunk_seed = int(np.random.SeedSequence(self.seed, spawn_key=(self.chunk,)).generate_state(1)[0] >> 1)
@@ -114,7 +116,9 @@ class TeacherTraining:
 
     def _mark(self) -> str:
         """Tells whether a checkpoint belongs to this task, role, seed and settings."""
-        about = [self.task.environment, self.role, self.seed, self.steps, CHUNKS, asdict(self.task.ppo)]
+        task = self.task
+        settings = [dict(task.settings), None if task.reversed_settings is None else dict(task.reversed_settings)]
+        about = [task.environment, settings, self.role, self.seed, self.steps, CHUNKS, asdict(task.ppo)]
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
     def _state(self) -> bytes:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc.minari_source import open_minari, read_labels, read_minari
+from robust_bc.files import write_whole
+from robust_bc.minari_source import LABELS_FILE, check_spaces, open_minari, read_labels
+from robust_bc_demos.teachers import limits
 
 BINS = 24
+NO_METRICS = {"id", "seed", "total_steps", "return"}
+PICTURES = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True)
@@ -24,6 +31,8 @@ class SourceSummary:
     return_mean: float
     return_std: float
     length_mean: float
+    metrics: dict[str, float]
+    """Means of the numbers in the episodes' metadata, such as the metrics of a task."""
 
 
 @dataclass(frozen=True)
@@ -48,31 +57,32 @@ class DatasetSummary:
 def summarise(name: str) -> DatasetSummary:
     """Read a dataset once and count."""
     dataset = open_minari(name)
-    pairs = read_minari(dataset)
+    check_spaces(dataset, name)
     about = dict(dataset.storage.metadata)
-    try:
-        corrupt = int(read_labels(dataset).sum())
-    except RobustBCError:
-        corrupt = None
-    returns = np.array([float(np.sum(episode.rewards)) for episode in dataset.iterate_episodes()])
-    lengths = np.bincount(pairs.episodes)
-    sources = np.array(
-        [str(told.get("source", "unknown")) for told in dataset.storage.get_episode_metadata(dataset.episode_indices)]
-    )
-    edges, counts = histograms(pairs.actions, dataset.action_space.low, dataset.action_space.high)
+    episodes = list(dataset.iterate_episodes())
+    if not episodes:
+        raise RobustBCError(f"dataset '{name}' has no episodes.")
+    metadata = list(dataset.storage.get_episode_metadata(dataset.episode_indices))
+    sources: dict[str, list[int]] = {}
+    for index, told in enumerate(metadata):
+        sources.setdefault(str(told.get("source", "unknown")), []).append(index)
+    labelled = (Path(dataset.storage.data_path).parent / LABELS_FILE).exists()
+    actions = np.concatenate([episode.actions for episode in episodes])
+    edges, counts = histograms(actions, *limits(dataset.action_space))
     spec = dataset.env_spec
     return DatasetSummary(
         dataset=name,
         environment=None if spec is None else spec.id,
         description=str(about.get("description", "")),
         made_by=str(about.get("algorithm_name", "")),
-        episodes=len(returns),
-        pairs=len(pairs),
-        observation_size=pairs.observation_size,
-        action_size=pairs.action_size,
-        corrupt_known=corrupt,
+        episodes=len(episodes),
+        pairs=len(actions),
+        observation_size=dataset.observation_space.shape[0],
+        action_size=actions.shape[1],
+        corrupt_known=int(read_labels(dataset).sum()) if labelled else None,
         sources=[
-            _of_source(source, returns[sources == source], lengths[sources == source]) for source in np.unique(sources)
+            _of_source(source, [episodes[index] for index in mine], [metadata[index] for index in mine])
+            for source, mine in sorted(sources.items())
         ],
         edges=edges,
         counts=counts,
@@ -92,19 +102,32 @@ def histograms(
     return edges, counts
 
 
-def _of_source(source: str, returns: NDArray[np.float64], lengths: NDArray[np.int64]) -> SourceSummary:
+def _of_source(source: str, episodes: Sequence[Any], metadata: Sequence[dict[str, Any]]) -> SourceSummary:
+    returns = np.array([float(np.sum(episode.rewards)) for episode in episodes])
+    lengths = np.array([len(episode.actions) for episode in episodes])
+    told = [
+        name for name, value in metadata[0].items() if name not in NO_METRICS and np.issubdtype(type(value), np.number)
+    ]
     return SourceSummary(
-        source=str(source),
-        episodes=len(returns),
+        source=source,
+        episodes=len(episodes),
         pairs=int(lengths.sum()),
         return_mean=float(returns.mean()),
         return_std=float(returns.std()),
         length_mean=float(lengths.mean()),
+        metrics={name: float(np.mean([about.get(name, np.nan) for about in metadata])) for name in told},
     )
 
 
-def draw_summary(summary: DatasetSummary, path: Any) -> None:
+def check_picture(path: Path) -> None:
+    """Before anything is computed: whether it can be a picture."""
+    if path.suffix not in PICTURES:
+        raise RobustBCError(f"'{path}' must end in {', '.join(PICTURES)}.")
+
+
+def draw_summary(summary: DatasetSummary, path: Path) -> None:
     """The action histograms as a picture."""
+    check_picture(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -121,4 +144,6 @@ def draw_summary(summary: DatasetSummary, path: Any) -> None:
             axis.spines[["top", "right"]].set_visible(False)
             axis.tick_params(labelsize=8)
     figure.suptitle(f"{summary.dataset}: {summary.pairs} pairs of {summary.episodes} episodes", fontsize=10)
-    figure.savefig(path, dpi=120)
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=120, format=path.suffix[1:])
+    write_whole(path, picture.getvalue())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from robust_bc.errors import RobustBCError
 from robust_bc.rollouts import Actor
@@ -23,6 +25,7 @@ SHIPPED = Path(__file__).parent / "shipped"
 ROLES = ("expert", "adversary")
 RANDOM = "random"
 DRIVING = "lane-driving"
+NO_BOUND = 1e30
 DRIVERS_FILE = "drivers.json"
 """What was measured of the scripted drivers, which have no network and no folder."""
 
@@ -57,11 +60,21 @@ class RandomTeacher:
 
 
 def random_actions(space: spaces.Box, count: int, generator: np.random.Generator) -> NDArray[Any]:
-    """(count, A), uniform where the space has bounds on both sides and standard normal where not."""
-    bounded = space.bounded_below & space.bounded_above
-    low, high = np.where(bounded, space.low, 0.0), np.where(bounded, space.high, 1.0)
-    uniform = generator.uniform(low, high, (count, *space.shape))
-    return np.where(bounded, uniform, generator.normal(size=uniform.shape)).astype(space.dtype)
+    """(count, A): uniform between two bounds, half a normal from a single one, and normal without any."""
+    low, high = limits(space)
+    below, above = np.isfinite(low), np.isfinite(high)
+    draws = generator.random((count, 2, *space.shape))  # row by row: more rows begin with the same ones
+    share, normal = draws[:, 0], ndtri(np.clip(draws[:, 1], 1e-12, 1 - 1e-12))
+    first, last = np.where(below, low, 0.0), np.where(above, high, 0.0)
+    one_sided = np.where(below, first + np.abs(normal), np.where(above, last - np.abs(normal), normal))
+    uniform = first + share * (np.where(below & above, last, first) - first)
+    return np.asarray(np.where(below & above, uniform, one_sided), space.dtype)
+
+
+def limits(space: spaces.Box) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Low and high (A,); bounds beyond all measure, such as the largest float, are none."""
+    low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+    return np.where(low < -NO_BOUND, -np.inf, low), np.where(high > NO_BOUND, np.inf, high)
 
 
 @dataclass(frozen=True)
@@ -105,7 +118,7 @@ def find_teacher(
         if name in STYLES:
             return ScriptedDriver(name)
         return _fits(load_network_teacher(SHIPPED / f"{task.name}-{name}"), observation_space, action_space)
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))  # noqa: PTH111 (Path.expanduser fails for people who are not there)
     if path.suffix == ".zip" and path.is_file():
         return PolicyTeacher(str(path), _load_sb3(path, trust_pickle, observation_space, action_space))
     if (path / CARD_FILE).is_file():
@@ -151,8 +164,10 @@ def _load_sb3(path: Path, trust_pickle: bool, observation_space: spaces.Box, act
         marks = {"clip_range": sb3.PPO, "target_entropy": sb3.SAC, "policy_delay": sb3.TD3, "exploration_rate": sb3.DQN}
         algorithm: Any = next((kind for mark, kind in marks.items() if mark in settings), sb3.A2C)
         model = algorithm.load(path, device="cpu")
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError, AttributeError, AssertionError, TypeError) as problem:
-        raise RobustBCError(f"'{path}' cannot be read as a model of Stable-Baselines3: {problem}.") from problem
-    _same_size(str(path), "observations", model.observation_space.shape[0], observation_space)
-    _same_size(str(path), "actions", model.action_space.shape[0], action_space)
+        sizes = model.observation_space.shape[0], model.action_space.shape[0]
+    except Exception as problem:  # a pickle can raise anything
+        reason = f"{type(problem).__name__}: {problem}"
+        raise RobustBCError(f"'{path}' cannot be read as a model of Stable-Baselines3: {reason}.") from problem
+    _same_size(str(path), "observations", sizes[0], observation_space)
+    _same_size(str(path), "actions", sizes[1], action_space)
     return model

@@ -39,6 +39,8 @@ def train_teacher(
     """Train, measure and write; a run that was stopped goes on from its checkpoint, to the same bits."""
     if role not in ROLES:
         raise RobustBCError(f"there is no role '{role}'; the roles are {', '.join(ROLES)}.")
+    if episodes < 1:
+        raise RobustBCError(f"episodes must be at least 1, but it is {episodes}.")
     if steps is not None and steps < 1:
         raise RobustBCError(f"steps must be at least 1, but it is {steps}.")
     if (folder / CARD_FILE).exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -17,6 +18,8 @@ from robust_bc_envs.quiet import quiet_mujoco
 from robust_bc_envs.tasks import Task
 
 Box = spaces.Box[Any]
+NOT_SETTINGS = {"autoreset_mode", "environment", "num_envs", "render_mode", "threads", "vector_kwargs"}
+"""Of the batch, or of no use in one."""
 
 
 def make_batch(
@@ -25,12 +28,14 @@ def make_batch(
     *,
     reversed_reward: bool = False,
     autoreset_mode: AutoresetMode = AutoresetMode.DISABLED,
-    **settings: Any,
+    settings: Mapping[str, Any] | None = None,
 ) -> VectorEnv[Any, Any, Any]:
     """`count` environments of a task that step together; `settings` are those of the environment."""
-    given = {**task.settings, **settings}
+    given = {**task.settings, **(settings or {})}
     if reversed_reward and task.reversed_settings is not None:
         given |= task.reversed_settings
+    if taken := sorted(given.keys() & NOT_SETTINGS):
+        raise RobustBCError(f"'{taken[0]}' is not a setting of the environment of '{task.name}'.")
     worlds = _make(task.environment, count, autoreset_mode, given)
     try:
         boxes(worlds)
@@ -57,14 +62,17 @@ def boxes(worlds: VectorEnv[Any, Any, Any]) -> tuple[Box, Box]:
 def _make(
     environment: str, count: int, autoreset_mode: AutoresetMode, settings: dict[str, Any]
 ) -> VectorEnv[Any, Any, Any]:
-    if MujocoBatch.supports(environment):
-        return MujocoBatch(environment, count, autoreset_mode=autoreset_mode, **settings)
-    if environment == LANE_DRIVING:
-        return LaneDrivingBatch(count, autoreset_mode=autoreset_mode, **settings)
     try:
+        if MujocoBatch.supports(environment):
+            return MujocoBatch(environment, count, autoreset_mode=autoreset_mode, **settings)
+        if environment == LANE_DRIVING:
+            return LaneDrivingBatch(count, autoreset_mode=autoreset_mode, **settings)
         with quiet_mujoco():
             return gym.make_vec(
                 environment, count, "sync", vector_kwargs={"autoreset_mode": autoreset_mode}, **settings
             )
-    except (gym.error.Error, TypeError, ImportError) as problem:  # TypeError: a setting that it does not take
-        raise RobustBCError(f"'{environment}' cannot be made: {str(problem).strip().splitlines()[0]}.") from problem
+    except RobustBCError:
+        raise
+    except Exception as problem:  # whatever someone's environment, or a setting that it does not take, leads to
+        reason = (str(problem).strip().splitlines() or [type(problem).__name__])[0].rstrip(".")
+        raise RobustBCError(f"'{environment}' cannot be made: {reason}.") from problem

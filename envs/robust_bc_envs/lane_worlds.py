@@ -15,6 +15,8 @@ from robust_bc_envs.driving import CAR_WIDTH, SPEED, STEERING_GAIN, VIEW_DISTANC
 from robust_bc_envs.roads import Array, Road
 from robust_bc_envs.traffic import check_room, draws_needed, place_cars
 
+LONGEST = 1e5
+MOST_LANES = 100
 LARGEST_HEADING = np.pi / 4
 """The desired heading stays within this, so that every episode comes to an end."""
 START_DEVIATION = 0.5
@@ -50,9 +52,14 @@ class LaneSettings:
             raise RobustBCError(f"there is no road shape '{self.shape}'; the shapes are {', '.join(shapes)}.")
         if self.reward not in rewards:
             raise RobustBCError(f"there is no reward '{self.reward}'; the rewards are {', '.join(rewards)}.")
+        for name in ("lane_width", "length", "dt", "speed"):
+            if isinstance(getattr(self, name), bool) or not isinstance(getattr(self, name), int | float | np.number):
+                raise RobustBCError(f"{name} must be a number, but it is {getattr(self, name)!r}.")
         for name in ("lanes", "cars"):
             if not isinstance(getattr(self, name), int | np.integer):
                 raise RobustBCError(f"{name} must be a whole number, but it is {getattr(self, name)}.")
+        if self.length > LONGEST or self.lanes > MOST_LANES:
+            raise RobustBCError(f"a road has at most {LONGEST:g} m and {MOST_LANES} lanes.")
         if self.lane_width < CAR_WIDTH:
             raise RobustBCError(f"lane_width must be at least a car's {CAR_WIDTH} m, but it is {self.lane_width}.")
         if not (0 < self.dt <= 1 / STEERING_GAIN):  # above, the heading overshoots what the driver asked for

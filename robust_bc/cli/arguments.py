@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import io
 import json
 import re
@@ -22,7 +24,23 @@ Device = Literal["auto", "cpu", "cuda", "mps"]
 
 
 def parse(target: Callable[..., Parsed], prog: str, args: Sequence[str], description: str | None = None) -> Parsed:
-    """Arguments by the target's annotations; what tyro would explain in a box becomes one sentence."""
+    """Arguments by the target's annotations; what tyro would explain in a box becomes one sentence.
+
+    A function is called only afterwards: what it says and how it ends has nothing to do with its arguments.
+    """
+    if inspect.isfunction(target):
+
+        @functools.wraps(target)
+        def bound(*values: Any, **named: Any) -> Callable[[], Parsed]:
+            return functools.partial(target, *values, **named)
+
+        parsed: Parsed = _parse(bound, prog, args, description)()
+    else:
+        parsed = _parse(target, prog, args, description)
+    return parsed
+
+
+def _parse(target: Callable[..., Any], prog: str, args: Sequence[str], description: str | None) -> Any:
     told = io.StringIO()
     try:
         with contextlib.redirect_stderr(told):

@@ -63,4 +63,6 @@ def run(args: Sequence[str]) -> None:
         f"collected {source.episodes} episodes, {source.pairs} pairs of {source.source}:"
         f" return {source.return_mean:.1f} ± {source.return_std:.1f}"
     )
+    if source.metrics:
+        show(", ".join(f"{name} {value:.4g}" for name, value in source.metrics.items()))
     show(f"dataset: {arguments.dataset} (robust-bc show {arguments.dataset})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,8 +12,16 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+
+class Output(Console):
+    """Leaves a closed pipe (`robust-bc show ... | head`) to `main`, which knows that it is no error."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 STATUS = Console(stderr=True)
-OUTPUT = Console()
+OUTPUT = Output()
 
 
 def say(sentence: str) -> None:
@@ -26,8 +35,16 @@ def show(line: str) -> None:
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """One object on standard output and nothing else."""
-    sys.stdout.write(json.dumps(content, indent=2, allow_nan=False) + "\n")
+    """One object on standard output and nothing else; NaN and infinity, which are no JSON, are null."""
+    sys.stdout.write(json.dumps(_finite(content), indent=2, allow_nan=False) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager

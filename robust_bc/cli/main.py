@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -43,6 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the console script."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     warnings.simplefilter("ignore")  # a clean console: warnings of libraries are for developers, not for users
+    for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a character shows a question mark
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     signal.signal(signal.SIGTERM, _stop)  # clusters end jobs with it; treated like Ctrl-C, so nothing is lost
     try:
         _dispatch(given)

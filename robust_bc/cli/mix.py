@@ -29,7 +29,7 @@ class MixArguments:
     pairs: PairCount = 500
     """Single pairs, stored as one-step episodes; `all` keeps whole episodes."""
     seed: int = 0
-    """The same seed draws the same clean pairs for every rate and how."""
+    """One seed draws the same clean pairs for every way to corrupt."""
     episodes: int | None = None
     """Episodes that each teacher is rolled out for; without, those of the task's card. More if the pairs need more."""
     good: str | None = None

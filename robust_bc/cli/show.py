@@ -26,8 +26,10 @@ def show_dataset(dataset: Annotated[str, tyro.conf.Positional], plot: Path | Non
         plot: Also write the action histograms as a picture (.png, .svg or .pdf).
         json: Print one JSON object.
     """
-    from robust_bc_demos.summary import draw_summary, summarise
+    from robust_bc_demos.summary import check_picture, draw_summary, summarise
 
+    if plot is not None:
+        check_picture(plot)
     summary = summarise(dataset)
     if plot is not None:
         draw_summary(summary, plot)
@@ -51,6 +53,9 @@ def show_dataset(dataset: Annotated[str, tyro.conf.Positional], plot: Path | Non
     ]
     columns = ("source", "episodes", "pairs", "return", "length")
     print_table(columns, rows, numbers=columns[1:])
+    for source in summary.sources:
+        if source.metrics:
+            show(f"{source.source}: " + ", ".join(f"{name} {value:.4g}" for name, value in source.metrics.items()))
     for index, (edges, counts) in enumerate(zip(summary.edges, summary.counts, strict=True)):
         show(f"action {index}  {edges[0]:+.2f} {sparkline(counts.tolist())} {edges[-1]:+.2f}")
     if plot is not None:

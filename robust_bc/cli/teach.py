@@ -58,7 +58,7 @@ def run(args: Sequence[str]) -> None:
                 command=command_line("teach", args),
             )
         except KeyboardInterrupt:
-            say(f"stopped; the same command goes on from the checkpoint in {arguments.out}.")
+            say(f"stopped; the same command goes on from the last checkpoint in {arguments.out}, if there is one.")
             raise
     measured = teacher.card["measured"]
     if arguments.json:

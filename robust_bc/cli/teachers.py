@@ -8,6 +8,7 @@ from typing import Any
 from robust_bc.cli.arguments import parse
 from robust_bc.cli.console import print_json, progress_bar, show
 from robust_bc.cli.tables import print_table
+from robust_bc.errors import RobustBCError
 
 
 def teachers(
@@ -30,6 +31,8 @@ def teachers(
     only = None if task is None else find_task(task).name
     cards = [card for card in shipped_cards() if only in (None, card["task"])]
     rows = sorted(cards, key=lambda card: list(CARDS).index(card["task"]))
+    if not rows:
+        raise RobustBCError(f"no teachers ship for '{task}'; robust-bc teach trains some.")
     if measure:
         for card in rows:
             card["measured"] = _measured(CARDS[card["task"]], card["role"], episodes, seed)

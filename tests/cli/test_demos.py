@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -112,6 +114,16 @@ def test_settings_of_the_environment(tmp_path: Path) -> None:
         ("show no/such-v0", "neither a folder nor the id of a local Minari"),
         ("teach --task halfcheetah --out x --steps -1", "steps must be at least 1"),
         ("teachers --task nowhere", "there is no task 'nowhere'"),
+        ("teachers --task Pendulum-v1", "no teachers ship for 'Pendulum-v1'; robust-bc teach trains some"),
+        ("teachers --task lane-driving --measure --episodes 0", "episodes must be at least 1, but it is 0"),
+        ("collect --task lane-driving --teacher safe --env length=abc --dataset mine/x-v0", "length must be a number"),
+        (
+            "collect --task lane-driving --teacher safe --env lanes=200000 --dataset mine/x-v0",
+            "at most 100000 m and 100",
+        ),
+        ("collect --task halfcheetah --env frame_skip=abc --dataset mine/x-v0", "'HalfCheetah-v5' cannot be made"),
+        ("collect --task lane-driving --teacher ~nobody/x --dataset mine/x-v0", "has no teacher '~nobody/x'"),
+        ("show mine/x-v0 --plot a.foo", "'a.foo' must end in .png, .svg, .pdf"),
         (
             "collect --task Pendulum-v1 --teacher random --env wind=1 --dataset mine/x-v0",
             "'Pendulum-v1' cannot be made",
@@ -125,6 +137,41 @@ def test_what_goes_wrong_is_said_in_one_sentence(words: str, sentence: str, tmp_
     assert sentence in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
+
+
+def test_seeds_reach_the_mix(tmp_path: Path) -> None:
+    command = "mix --task lane-driving --rate 0.5 --how flip --pairs 20 --episodes 1"
+    words = command.split()
+    pairs = []
+    for name, seed in (("mine/a-v0", "0"), ("mine/b-v0", "0"), ("mine/c-v0", "1")):
+        assert robust_bc(*words, "--dataset", name, "--seed", seed, cwd=tmp_path).returncode == 0
+        pairs.append(Demonstrations.from_minari(name).observations)
+    assert (pairs[0] == pairs[1]).all()
+    assert (pairs[0] != pairs[2]).any()
+
+
+def test_a_closed_pipe_and_an_old_terminal_are_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [sys.executable, "-m", "robust_bc.cli.main", "teachers", "--json"]
+    for command in (words, words[:-1]):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    done = robust_bc("teachers", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "5900 ? 45" in done.stdout
+
+
+def test_a_table_in_a_pipe_is_never_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    name = f"mine/{'long-' * 15}name-v0"
+    words = f"mix --task lane-driving --rate 0.5 --how flip --pairs 500 --dataset {name}"
+    assert robust_bc(*words.split(), cwd=tmp_path).returncode == 0
+    (line,) = (line for line in robust_bc("datasets", cwd=tmp_path).stdout.splitlines() if name in line)
+    assert line.split()[-2:] == ["500", "500"]
 
 
 def test_train_reads_a_dataset_of_whole_episodes(tmp_path: Path) -> None:

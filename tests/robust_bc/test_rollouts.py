@@ -95,6 +95,11 @@ def test_seeds_are_nested_and_apart() -> None:
     assert len(set(many)) == 300
 
 
+def test_the_actor_draws_other_numbers_than_the_world() -> None:
+    (episode,) = roll_out(worlds(1), Remembering(), [5])
+    assert episode.actions[0, 0] != episode.observations[0, 0]
+
+
 def test_batches_are_balanced() -> None:
     assert [batch_size(n, 64) for n in (1, 64, 65, 100, 1000)] == [1, 64, 33, 50, 63]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +20,7 @@ from robust_bc.errors import RobustBCError
 from robust_bc.rollouts import Episode
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, local_datasets, write_dataset
-from robust_bc_demos.mixed_datasets import MixRequest, mix
+from robust_bc_demos.mixed_datasets import MixRequest, make_mix, mix
 from robust_bc_demos.summary import draw_summary, summarise
 from robust_bc_demos.teachers import find_teacher, random_actions, teacher_names
 from robust_bc_envs.batches import boxes, make_batch
@@ -114,6 +116,136 @@ def test_what_breaks_midway_leaves_nothing(datasets: Path) -> None:
         write_dataset(DatasetPlan("our/new-v0", DRIVING, seen, done, "", ""), broken())
     assert [row["dataset"] for row in local_datasets()] == ["our/x-v0"]
     assert not list(datasets.glob(".*"))
+
+
+def test_a_failed_replacement_brings_the_old_dataset_back(datasets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collect("lane-driving", "safe", "our/x-v0", episodes=1)
+    rename, calls = Path.rename, []
+
+    def failing(self: Path, target: Path) -> Path:
+        calls.append(target)
+        if len(calls) == 2:
+            raise OSError(28, "No space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(RobustBCError, match=r"cannot be written: .*No space left.*; nothing was changed"):
+        collect("lane-driving", "safe", "our/x-v0", episodes=2, overwrite=True)
+    monkeypatch.undo()
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(datasets))
+    assert minari.load_dataset("our/x-v0").total_episodes == 1
+    assert not list(datasets.glob(".*"))
+
+
+def test_ctrl_c_while_datasets_are_exchanged_waits(datasets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collect("lane-driving", "safe", "our/x-v0", episodes=1)
+    rename = Path.rename
+
+    def interrupted(self: Path, target: Path) -> Path:
+        signal.raise_signal(signal.SIGINT)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        collect("lane-driving", "safe", "our/x-v0", episodes=2, overwrite=True)
+    assert minari.load_dataset("our/x-v0").total_episodes == 2
+
+
+def test_a_full_disk_is_said_before_hdf5_meets_it(datasets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = type(shutil.disk_usage("/"))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 10**9, 4 * 2**20))
+    with pytest.raises(RobustBCError, match=r"the disk of .* is full; nothing was written"):
+        collect("lane-driving", "safe", "our/x-v0", episodes=1)
+    assert not list(datasets.glob(".*"))
+
+
+@pytest.mark.parametrize("task", ["halfcheetah", "walker2d", "lane-driving"])
+def test_an_experts_episode_does_not_feel_its_company(task: str, datasets: Path) -> None:
+    for count in (1, 3):
+        collect(task, "expert", f"our/x{count}-v0", episodes=count)
+    one, three = (minari.load_dataset(f"our/x{count}-v0")[0] for count in (1, 3))
+    assert np.array_equal(one.observations, three.observations)
+    assert np.array_equal(one.actions, three.actions)
+
+
+class Picky(gym.Env[Any, Any]):
+    """Registered by its class, as many do; fails in the third step if told so."""
+
+    def __init__(self, fails: bool = False) -> None:
+        self.observation_space = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self.action_space = gym.spaces.Box(-1.0, 1.0, (1,), np.float32)
+        self.fails = fails
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+        super().reset(seed=seed)
+        self.count = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self.count += 1
+        if self.fails and self.count == 3:
+            raise RuntimeError("a wheel came off")
+        return np.zeros(1, np.float32), 0.0, False, False, {}
+
+
+@pytest.fixture
+def picky() -> Any:
+    made_by: Any = Picky
+    gym.register("Picky-v0", entry_point=made_by, max_episode_steps=7)
+    yield "Picky-v0"
+    del gym.registry["Picky-v0"]
+
+
+def test_an_environment_that_is_registered_by_its_class(picky: str, datasets: Path) -> None:
+    collect(picky, "random", "our/x-v0", episodes=2)
+    assert minari.load_dataset("our/x-v0").env_spec.entry_point == f"{__name__}:Picky"
+    collect(picky, "random", "our/y-v0", episodes=1, settings={"max_episode_steps": 4})
+    dataset = minari.load_dataset("our/y-v0")
+    assert (dataset.total_steps, dataset.env_spec.max_episode_steps, dataset.env_spec.kwargs) == (4, 4, {})
+    mix(MixRequest(find_task(picky), "flip", 0.5, pairs=4, clean="our/y-v0"), "our/z-v0")
+    assert minari.load_dataset("our/z-v0").env_spec.max_episode_steps == 4
+
+
+def test_an_environment_that_fails_gets_one_sentence(picky: str, datasets: Path) -> None:
+    with pytest.raises(RobustBCError, match="the environment failed in a step: RuntimeError: a wheel came off"):
+        collect(picky, "random", "our/x-v0", settings={"fails": True})
+    for name in ("threads", "num_envs", "render_mode", "autoreset_mode"):
+        with pytest.raises(RobustBCError, match=f"'{name}' is not a setting of the environment"):
+            collect("lane-driving", "safe", "our/x-v0", settings={name: 2})
+    with pytest.raises(RobustBCError, match="no setting 'reversed_reward'"):
+        collect("lane-driving", "safe", "our/x-v0", settings={"reversed_reward": True})
+    assert not local_datasets()
+
+
+def test_a_mix_keeps_the_settings_of_its_road(datasets: Path) -> None:
+    settings = {"length": 80.0, "cars": 1, "shape": "curved"}
+    mix(MixRequest(DRIVING, "flip", 0.3, pairs=20, episodes=1, settings=settings), "our/m-v0")
+    assert minari.load_dataset("our/m-v0").env_spec.kwargs == settings
+    collect("lane-driving", "safe", "our/c-v0", episodes=1, settings=settings)
+    mix(MixRequest(DRIVING, "flip", 0.3, pairs=20, clean="our/c-v0"), "our/n-v0")
+    assert minari.load_dataset("our/n-v0").env_spec.kwargs == settings
+
+
+def test_a_mix_takes_only_what_fits(datasets: Path) -> None:
+    collect("lane-driving", "safe", "our/safe-v0", episodes=1)
+    mix(MixRequest(DRIVING, "flip", 0.3, pairs=20, episodes=1), "our/mixed-v0")
+    for request, sentence in (
+        (MixRequest(DRIVING, "flip", 0.1, clean="our/mixed-v0"), "is a mix itself"),
+        (MixRequest(find_task("halfcheetah"), "flip", 0.1, clean="our/safe-v0"), "but task 'halfcheetah' is"),
+        (MixRequest(DRIVING, "flip", 0.1, clean="our/safe-v0", good="safe"), "--good has no part in this mix"),
+        (MixRequest(DRIVING, "flip", 0.1, bad="careless"), "--bad has no part in this mix"),
+        (MixRequest(DRIVING, "flip", 0.1, clean="our/safe-v0", corrupt="our/safe-v0"), "--corrupt has no part"),
+        (MixRequest(DRIVING, "flip", 0.1, seed=-1), "seed must be a whole number"),
+    ):
+        with pytest.raises(RobustBCError, match=sentence):
+            mix(request, "our/x-v0")
+
+
+def test_good_and_bad_teachers_drive_other_roads(datasets: Path) -> None:
+    request = MixRequest(DRIVING, "rollout", 0.5, pairs=None, episodes=2, good="safe", bad="safe")
+    mixed = make_mix(request).mix
+    starts = [episode.observations[0].tobytes() for episode in mixed.episodes]
+    assert len(set(starts)) == len(starts)
 
 
 @pytest.mark.parametrize("how", ["rollout", "relabel", "flip", "uniform"])
@@ -213,11 +345,22 @@ def test_a_summary_tells_sources_returns_and_histograms(datasets: Path, tmp_path
     assert (source.source, source.episodes, source.pairs) == ("careless", 4, len(pairs))
     returns = [episode.rewards.sum() for episode in minari.load_dataset("our/x-v0").iterate_episodes()]
     assert source.return_mean == pytest.approx(np.mean(returns))
+    assert source.return_std == pytest.approx(np.std(returns))
+    assert set(source.metrics) == {metric.name for metric in DRIVING.metrics}
     assert summary.counts.sum() == len(pairs)
     assert summary.edges[0, 0] == pytest.approx(-np.pi / 4)
     assert summary.corrupt_known is None
     draw_summary(summary, tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size > 5000
+
+
+def test_random_actions_stay_in_the_space() -> None:
+    largest = np.finfo(np.float64).max
+    low, high = np.array([0.0, -np.inf, -largest]), np.array([np.inf, 2.0, largest])
+    space = gym.spaces.Box(low, high, dtype=np.float64)
+    actions = random_actions(space, 1000, np.random.default_rng(0))
+    assert all(space.contains(action) for action in actions)
+    assert np.abs(actions).max() < 10
 
 
 def test_random_actions_fill_the_space_or_are_normal() -> None:

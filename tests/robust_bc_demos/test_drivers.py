@@ -39,6 +39,20 @@ def test_an_episode_does_not_depend_on_its_company() -> None:
         assert np.array_equal(one.observations, other.observations)
 
 
+def test_a_driver_reacts_late() -> None:
+    for name, style in STYLES.items():
+        driver = ScriptedDriver(name)
+        driver.begin(1, np.zeros(1, np.intp), [np.random.default_rng(0)])
+        delay = int(driver.delay[0])
+        assert style.delay[0] <= delay <= style.delay[1]
+        driver.amplitude[:] = 0  # no weaving
+        free, blocked = np.array([[40.0, 40, 40, 0]]), np.array([[40.0, 5, 3, 0]])
+        assert driver.act(free) == 0
+        turned = [float(driver.act(blocked)[0, 0]) for _ in range(delay + 1)]
+        assert turned[:delay] == [0.0] * delay
+        assert turned[delay] > 0.05
+
+
 def test_steering_is_smooth() -> None:
     for name in STYLES:
         jumps = np.concatenate([np.abs(np.diff(episode.actions[:, 0])) for episode in drive(name, 20, 20)])

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from robust_bc.errors import RobustBCError
+from robust_bc.interrupts import interrupts_held
 from robust_bc.rollouts import episode_seeds
 from robust_bc_demos.datasets import Recorded
 from robust_bc_demos.keyboard import RETURN_RATE, STEERING_LIMIT, STEERING_RATE, Key, Phase, Session, next_command
-from robust_bc_demos.keyboard_window import interrupts_held
 from robust_bc_envs.drawing import RoadView
 from robust_bc_envs.lane_env import LaneDriving
 from robust_bc_envs.lane_worlds import LARGEST_HEADING

@@ -114,6 +114,8 @@ def test_an_action_space_off_centre_is_mirrored_in_its_middle() -> None:
     space = spaces.Box(np.array([0.0, -np.inf], np.float32), np.array([1.0, np.inf], np.float32))
     flip = Corrupter("flip", space, np.random.default_rng(0))
     assert flip.actions(np.zeros((1, 2)), np.array([[0.2, 3.0]])) == pytest.approx(np.array([[0.8, -3.0]]))
+    half = Corrupter("flip", spaces.Box(0.0, np.inf, (1,), np.float64), np.random.default_rng(0))
+    assert half.actions(np.zeros((1, 1)), np.array([[3.0]])) == 0.0  # never outside of the space
 
 
 def keys(mixed: Mix, corrupt: bool) -> set[tuple[float, float]]:
@@ -134,9 +136,25 @@ def test_rates_are_nested_and_no_pair_comes_twice(how: str) -> None:
     assert keys(pairs(how, 0.1, seed=1), False) != keys(low, False)
 
 
-def test_every_way_draws_the_same_clean_pairs() -> None:
-    drawn = [keys(pairs(how, 0.0), False) for how in HOWS]
+@pytest.mark.parametrize("rate", [0.0, 0.3])
+def test_every_way_keeps_the_same_pairs_clean(rate: float) -> None:
+    drawn = [keys(pairs(how, rate), False) for how in HOWS]
     assert all(one == drawn[0] for one in drawn)
+
+
+def test_a_higher_rate_keeps_the_random_actions_of_a_lower_one() -> None:
+    free = spaces.Box(np.array([-1.0, -np.inf], np.float32), np.array([1.0, np.inf], np.float32))
+    drawn = []
+    for rate in (0.2, 0.5):
+        mixed = mix_pairs(GOOD, BAD, "uniform", rate, 100, 0, Corrupter("uniform", free, np.random.default_rng(3)))
+        drawn.append(
+            {
+                tuple(single.observations[0]): single.actions.tobytes()
+                for single, label in zip(mixed.episodes, mixed.labels, strict=True)
+                if label
+            }
+        )
+    assert drawn[0].items() < drawn[1].items()
 
 
 def test_the_order_tells_nothing() -> None:
@@ -170,6 +188,7 @@ def test_rate_one_is_all_bad() -> None:
 def test_halves_round_upward() -> None:
     assert [corrupt_count(0.5, n) for n in (1, 2, 3)] == [1, 1, 2]
     assert corrupt_count(0.3, 500) == 150
+    assert [corrupt_count(rate, 100) for rate in (0.145, 0.285, 0.565, 0.575)] == [15, 29, 57, 58]
 
 
 def test_what_cannot_be_mixed_gets_one_sentence() -> None:

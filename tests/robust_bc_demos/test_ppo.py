@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,6 +55,47 @@ def test_a_stopped_run_goes_on_to_the_same_bits(task: Task, tmp_path: Path) -> N
     assert not (tmp_path / "stopped" / CHECKPOINT).exists()
 
 
+@pytest.mark.parametrize("name", ["Pendulum-v1", "halfcheetah", "lane-driving"])
+def test_an_adversary_is_trained_on_the_reversed_reward(name: str) -> None:
+    totals = []
+    for role in ("expert", "adversary"):
+        training = TeacherTraining(replace(find_task(name), ppo=TINY), role, 0)
+        training.worlds.next_seed = 1
+        training.worlds.reset()
+        size = training.worlds.worlds.action_space.shape
+        assert size is not None
+        training.worlds.step_async(np.full(size, 0.3, np.float32))
+        totals.append(training.worlds.step_wait()[1])
+        training.close()
+    assert not np.allclose(totals[0], totals[1])
+    if name == "Pendulum-v1":
+        assert np.array_equal(totals[0], -totals[1])
+
+
+def test_the_learning_rate_falls_to_nothing(tmp_path: Path) -> None:
+    training = TeacherTraining(TASK, "expert", 0)
+    assert training._learning_rate(1.0) == TINY.learning_rate
+    training.run(tmp_path / CHECKPOINT, lambda *_: None)
+    assert training._learning_rate(1.0) == 0.0
+
+
+def test_a_time_limit_is_told_from_an_end() -> None:
+    training = TeacherTraining(TASK, "expert", 0)  # Pendulum never ends by itself, only by its limit of 200 steps
+    training.worlds.reset()
+    for _ in range(200):
+        training.worlds.step_async(np.zeros((2, 1), np.float32))
+        _, _, done, infos = training.worlds.step_wait()
+    assert done.all()
+    assert all(info["TimeLimit.truncated"] for info in infos)
+    assert all("terminal_observation" in info for info in infos)
+
+
+def test_a_few_steps_are_enough_to_come_to_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    TeacherTraining(TASK, "expert", 0, steps=3).run(tmp_path / CHECKPOINT, lambda *_: None)
+    assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]  # and leave no folder behind
+
+
 def test_another_seed_is_another_teacher(tmp_path: Path) -> None:
     one, two = (TeacherTraining(TASK, "expert", seed).run(tmp_path / str(seed), lambda *_: None) for seed in (0, 1))
     assert not np.array_equal(one.weights[0], two.weights[0])
@@ -84,6 +126,10 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
         train(TASK, tmp_path, stop_after=1)
     with pytest.raises(RobustBCError, match="was made with another task, seed or settings"):
         train(replace(TASK, ppo=replace(TINY, gamma=0.5)), tmp_path)
+    with pytest.raises(RobustBCError, match="was made with another task, seed or settings"):
+        train_teacher(TASK, "expert", tmp_path, lambda *_: None, seed=1, command="")
+    with pytest.raises(RobustBCError, match="was made with another task, seed or settings"):
+        train(replace(TASK, settings={"g": 5.0}), tmp_path)
     (tmp_path / CHECKPOINT).write_bytes(b"broken")
     with pytest.raises(RobustBCError, match="is not a whole checkpoint"):
         train(TASK, tmp_path)
@@ -92,6 +138,8 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
 def test_bad_requests_get_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(RobustBCError, match="the roles are expert, adversary"):
         train(TASK, tmp_path, "clown")
+    with pytest.raises(RobustBCError, match="episodes must be at least 1"):
+        train_teacher(TASK, "expert", tmp_path, lambda *_: None, episodes=0, command="")
     with pytest.raises(RobustBCError, match="steps must be at least 1"):
         train_teacher(TASK, "expert", tmp_path, lambda *_: None, steps=0, command="")
     train(TASK, tmp_path)

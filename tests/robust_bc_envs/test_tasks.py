@@ -107,7 +107,7 @@ def test_a_batch_is_the_fastest_form_there_is(name: str, kind: type, mode: Autor
 
 def both(name: str, **settings: Any) -> tuple[VectorEnv[Any, Any, Any], VectorEnv[Any, Any, Any], NDArray[Any]]:
     """A task as it is and reversed, both reset, and actions (T, N, A) for them."""
-    true, false = (make_batch(find_task(name), 4, reversed_reward=flag, **settings) for flag in (False, True))
+    true, false = (make_batch(find_task(name), 4, reversed_reward=flag, settings=settings) for flag in (False, True))
     first, second = true.reset(seed=1)[0], false.reset(seed=1)[0]
     assert np.array_equal(first, second)
     shape, generator = true.action_space.shape, np.random.default_rng(0)
@@ -159,10 +159,12 @@ def test_a_reversed_driver_earns_what_the_expert_loses() -> None:
 
 
 def test_the_settings_reach_the_environment_and_the_reversal_goes_before_them() -> None:
-    worlds = make_batch(find_task("lane-driving"), 2, reversed_reward=True, lanes=5, cars=1, reward="driving")
+    worlds = make_batch(
+        find_task("lane-driving"), 2, reversed_reward=True, settings={"lanes": 5, "cars": 1, "reward": "driving"}
+    )
     assert isinstance(worlds, LaneDrivingBatch)
     assert (worlds.settings.lanes, worlds.settings.cars, worlds.settings.reward) == (5, 1, "reversed")
-    pendulum = make_batch(find_task("Pendulum-v1"), 2, g=0.0)
+    pendulum = make_batch(find_task("Pendulum-v1"), 2, settings={"g": 0.0})
     assert isinstance(pendulum, GymnasiumVector)
     assert pendulum.get_attr("g") == (0.0, 0.0)
     pendulum.close()
