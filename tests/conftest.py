@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,12 @@ from robust_bc import Demonstrations
 
 QUICK: dict[str, Any] = {"steps": 60, "batch_size": 32, "hidden": (16, 16)}
 """Settings under which a fit takes a moment; for tests of mechanics, not of learning."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_works() -> None:
+    """Whoever starts the tests in the background makes them, and all that they start, deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

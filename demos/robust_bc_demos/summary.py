@@ -143,6 +143,7 @@ def draw_summary(summary: DatasetSummary, path: Path) -> None:
             axis.set_title(f"action {index}", fontsize=9, loc="left")
             axis.spines[["top", "right"]].set_visible(False)
             axis.tick_params(labelsize=8)
+            axis.locator_params(axis="x", nbins=5)
     figure.suptitle(f"{summary.dataset}: {summary.pairs} pairs of {summary.episodes} episodes", fontsize=10)
     picture = io.BytesIO()
     figure.savefig(picture, dpi=120, format=path.suffix[1:])
