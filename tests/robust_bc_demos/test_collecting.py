@@ -24,6 +24,7 @@ from robust_bc_demos.mixed_datasets import MixRequest, make_mix, mix
 from robust_bc_demos.summary import draw_summary, summarise
 from robust_bc_demos.teachers import find_teacher, random_actions, teacher_names
 from robust_bc_envs.batches import boxes, make_batch
+from robust_bc_envs.quiet import quiet_mujoco
 from robust_bc_envs.tasks import find_task
 
 DRIVING = find_task("lane-driving")
@@ -32,7 +33,8 @@ DRIVING = find_task("lane-driving")
 def test_an_episode_is_what_the_environment_gives_for_its_seed_and_actions(datasets: Path) -> None:
     collect("halfcheetah", "random", "our/cheetah-v0", episodes=2, seed=3)
     dataset = minari.load_dataset("our/cheetah-v0")
-    environment = dataset.recover_environment()
+    with quiet_mujoco():
+        environment = dataset.recover_environment()
     metadata = list(dataset.storage.get_episode_metadata(dataset.episode_indices))
     for episode, about in zip(dataset.iterate_episodes(), metadata, strict=True):
         observation, _ = environment.reset(seed=about["seed"])
