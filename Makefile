@@ -10,7 +10,7 @@ WORKERS ?= 2
 .PHONY: help quickstart test check format bench docs clean
 
 help:
-	@echo "make quickstart  install, then compare the methods on corrupt data (about a minute)"
+	@echo "make quickstart  install, then compare the methods on corrupt demonstrations (a minute or two)"
 	@echo "make test        install with the developer's tools, then run all tests"
 	@echo "make check       format, lint and strict types, without changing anything"
 	@echo "make format      put the code into the house format"
@@ -33,7 +33,7 @@ $(VENV)/installed-dev: $(VENV)/installed
 	@touch $@
 
 quickstart: $(VENV)/installed
-	@$(BIN)/robust-bc benchmark synthetic --functions cosexp --rates 0,0.4,0.6 --seeds 3 --out runs/quickstart
+	@$(BIN)/robust-bc quickstart
 
 test: $(VENV)/installed-dev
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --quiet
@@ -50,6 +50,7 @@ format: $(VENV)/installed-dev
 bench: $(VENV)/installed
 	@$(BIN)/python scripts/bench.py
 	@$(BIN)/python scripts/bench_worlds.py
+	@$(BIN)/python scripts/bench_rollouts.py
 
 docs: $(VENV)/installed
 	@$(BIN)/python scripts/synthetic_page.py

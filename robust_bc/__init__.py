@@ -8,6 +8,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from robust_bc.demonstrations import Demonstrations as Demonstrations
     from robust_bc.errors import RobustBCError as RobustBCError
+    from robust_bc.evaluation.evaluating import evaluate as evaluate
+    from robust_bc.evaluation.evaluating import evaluate_fleet as evaluate_fleet
+    from robust_bc.evaluation.results import Evaluation as Evaluation
     from robust_bc.fitting import fit as fit
     from robust_bc.fitting import fit_fleet as fit_fleet
     from robust_bc.methods import method_names as method_names
@@ -17,8 +20,11 @@ if TYPE_CHECKING:
 # Loaded on first use: importing torch takes two seconds, and `robust-bc --help` should not wait for it.
 _EXPORTS = {
     "Demonstrations": "robust_bc.demonstrations",
+    "Evaluation": "robust_bc.evaluation.results",
     "Policy": "robust_bc.policy",
     "RobustBCError": "robust_bc.errors",
+    "evaluate": "robust_bc.evaluation.evaluating",
+    "evaluate_fleet": "robust_bc.evaluation.evaluating",
     "fit": "robust_bc.fitting",
     "fit_fleet": "robust_bc.fitting",
     "load_policy": "robust_bc.policy_files",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,8 @@ class Policy:
         self.history = history
         """How training went; None for a policy that was loaded from a folder."""
         self._fleet = fleet.to(device).requires_grad_(False).eval()
+        self.members = int(next(self._fleet.parameters()).shape[0])
+        self._chooser = self._fleet.by_row()
         self._generator = torch.Generator().manual_seed(0)
 
     def __repr__(self) -> str:
@@ -65,10 +68,6 @@ class Policy:
             f"Policy(method={self.method.name!r}, members={self.members},"
             f" observations={self.observation_size}, actions={self.action_size}, device='{self.device}')"
         )
-
-    @property
-    def members(self) -> int:
-        return next(self._fleet.parameters()).shape[0]
 
     @property
     def observation_size(self) -> int:
@@ -92,7 +91,8 @@ class Policy:
         """The action for one observation (S,) or for a batch (B, S), and the state as it came.
 
         Deterministic actions are the mean over members of each member's choice (the target of ChoiceNet, the
-        heaviest mixture of an MDN). Otherwise a member is drawn, then a mixture by its weight, then an action.
+        heaviest mixture of an MDN); each is the same to the bit whatever stands beside its observation in the batch.
+        Otherwise a member is drawn, then a mixture by its weight, then an action.
         Actions have the type of the action space, and float32 where that is not known.
         """
         chosen = [self._choose(part, deterministic) for part in self._parts(self._check(observation))]
@@ -134,14 +134,13 @@ class Policy:
         parameters: MixtureParameters = self._fleet(normalised.unsqueeze(0))  # (1, S, B) serves all members
         return parameters
 
-    @torch.no_grad()
     def _choose(self, batch: NDArray[Any], deterministic: bool) -> Array:
         """Normalised actions (D, B) in double precision."""
-        parameters = self._parameters(batch)
         if deterministic:
-            chosen: Array = _double(self._fleet.head.act(parameters)).mean(0)
-            return chosen
-        drawn = _double(sample(parameters, self._generator))  # (M, D, B)
+            each = self._chooser(self.normalisation.observations.forward(batch)[None]).astype(np.float64)  # (M, B, D)
+            # Added one by one: NumPy's mean may add in another order where there is but one number.
+            return np.asarray(functools.reduce(np.add, each) / len(each)).T
+        drawn = _double(sample(self._parameters(batch), self._generator))  # (M, D, B)
         member = torch.randint(len(drawn), (len(batch),), generator=self._generator).numpy()
         one: Array = np.take_along_axis(drawn, member[None, None, :], axis=0)[0]
         return one

@@ -16,6 +16,7 @@ from robust_bc.minari_source import LABELS_FILE, check_spaces, open_minari
 from robust_bc.rollouts import Episode, batch_size, episode_seeds, roll_out
 from robust_bc.seeding import check_seed
 from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, write_dataset
+from robust_bc_demos.disturbing import Disturbed, check_disturbance
 from robust_bc_demos.mixing import Corrupter, Mix, check_mix, mix_episodes, mix_pairs
 from robust_bc_demos.teachers import Teacher, find_teacher
 from robust_bc_envs.batches import boxes, make_batch
@@ -44,6 +45,8 @@ class MixRequest:
     clean: str | None = None
     corrupt: str | None = None
     """Datasets to take episodes from instead."""
+    disturbance: float | None = None
+    """How much the teachers' hands are shaken, as a share of half the action space; without, what the card says."""
     trust_pickle: bool = False
     settings: dict[str, Any] | None = None
     """Of the environment."""
@@ -59,14 +62,22 @@ class MadeMix:
     settings: dict[str, Any]
 
 
-def make_mix(request: MixRequest, progress: Callable[[float, str], None] | None = None) -> MadeMix:
-    """Mix, in memory."""
+Rollouts = dict[tuple[object, ...], list[Episode]]
+"""Episodes of teachers by all that they depend on."""
+
+
+def make_mix(
+    request: MixRequest, progress: Callable[[float, str], None] | None = None, rollouts: Rollouts | None = None
+) -> MadeMix:
+    """Mix, in memory. Whoever makes many mixes of the same teachers and seed passes `rollouts` to keep episodes in."""
     check_mix(request.how, request.rate, request.pairs)
     check_seed(request.seed)
     if request.episodes is not None and request.episodes < 1:
         raise RobustBCError(f"episodes must be at least 1, but it is {request.episodes}.")
+    if request.disturbance is not None:
+        check_disturbance(request.disturbance)
     _check_sources(request)
-    pool = _Pool(request, progress)
+    pool = _Pool(request, progress, {} if rollouts is None else rollouts)
     good, bad = pool.good(), []
     if request.how == "rollout" and request.rate > 0:
         bad = pool.bad(good)
@@ -113,8 +124,8 @@ def mix(
 class _Pool:
     """Good and bad episodes, from teachers or from datasets."""
 
-    def __init__(self, request: MixRequest, progress: Callable[[float, str], None] | None) -> None:
-        self.request, self.progress = request, progress
+    def __init__(self, request: MixRequest, progress: Callable[[float, str], None] | None, rollouts: Rollouts) -> None:
+        self.request, self.progress, self.rollouts = request, progress, rollouts
         if request.clean is None:
             self.settings = dict(request.settings or {})
             worlds = make_batch(request.task, 1, settings=self.settings)
@@ -132,7 +143,7 @@ class _Pool:
         if request.clean is not None:
             return read_episodes(request.clean)
         needed = 0 if request.pairs is None else request.pairs
-        return self._roll_out(request.good or request.task.good, GOOD_STREAM, needed)
+        return self._known(request.good or request.task.good, GOOD_STREAM, needed)
 
     def bad(self, good: list[Episode]) -> list[Episode]:
         request = self.request
@@ -149,18 +160,27 @@ class _Pool:
             # At most: all good episodes but the share that is left out, times the odds.
             total = sum(len(episode) for episode in good)
             needed = total if request.rate == 1 else int(np.ceil(total * request.rate / (1 - request.rate)))
-        return self._roll_out(request.bad or request.task.bad, BAD_STREAM, needed)
+        return self._known(request.bad or request.task.bad, BAD_STREAM, needed)
+
+    def _known(self, name: str, stream: int, needed: int) -> list[Episode]:
+        request, settings = self.request, sorted(self.settings.items())
+        asked = (request.task.name, request.episodes, request.disturbance, request.seed)
+        key = (*asked, str(settings), name, stream, needed)
+        if key not in self.rollouts:
+            self.rollouts[key] = self._roll_out(name, stream, needed)
+        return self.rollouts[key]
 
     def _roll_out(self, name: str, stream: int, needed: int) -> list[Episode]:
         """At least the episodes and pairs asked for; the first ones do not depend on how many follow."""
         request, teacher = self.request, self.teacher(name)
         episodes: list[Episode] = []
         count = request.task.episodes if request.episodes is None else request.episodes
+        shaken = self._disturbed(teacher)
         for _ in range(MOST_ROUNDS):
             seeds = episode_seeds(request.seed, count, stream)[len(episodes) :]
             worlds = make_batch(request.task, batch_size(len(seeds)), settings=self.settings)
-            for done, episode in enumerate(roll_out(worlds, teacher, seeds), 1):
-                episodes.append(episode)
+            for done, episode in enumerate(roll_out(worlds, shaken or teacher, seeds), 1):
+                episodes.append(shaken.meant(episode) if shaken else episode)
                 if self.progress is not None:
                     self.progress(done / len(seeds), f"{name}: {done} of {len(seeds)} episodes")
             worlds.close()
@@ -168,6 +188,11 @@ class _Pool:
                 return episodes
             count *= 2
         raise RobustBCError(f"teacher '{name}' made only {len(episodes)} short episodes; ask for fewer pairs.")
+
+    def _disturbed(self, teacher: Teacher) -> Disturbed | None:
+        asked = self.request.disturbance
+        disturbance = self.request.task.disturbance if asked is None else asked
+        return Disturbed(teacher, self.action_space, disturbance) if disturbance else None
 
 
 def _check_sources(request: MixRequest) -> None:
@@ -177,6 +202,7 @@ def _check_sources(request: MixRequest) -> None:
         "--bad": request.bad is not None and (request.how in ("flip", "uniform") or request.corrupt is not None),
         "--corrupt": request.corrupt is not None and request.how != "rollout",
         "--env": bool(request.settings) and request.clean is not None,
+        "--disturbance": request.disturbance is not None and request.clean is not None,
     }
     for option, given in unused.items():
         if given:

@@ -123,7 +123,7 @@ def find_teacher(
         return PolicyTeacher(str(path), _load_sb3(path, trust_pickle, observation_space, action_space))
     if (path / CARD_FILE).is_file():
         return _fits(load_network_teacher(path), observation_space, action_space)
-    if (path / "config.json").is_file():
+    if any((place / "config.json").is_file() for place in (path, path / "policy")):
         from robust_bc.policy_files import load_policy
 
         policy = load_policy(path)
@@ -132,7 +132,7 @@ def find_teacher(
         return PolicyTeacher(str(path), policy)
     raise RobustBCError(
         f"task '{task.name}' has no teacher '{name}'; its teachers are {', '.join(teacher_names(task))}, and a path may"
-        " name a teacher's folder, a policy's folder or a Stable-Baselines3 .zip (`robust-bc teach` trains one)."
+        " name a teacher's folder, a run or policy folder or a Stable-Baselines3 .zip (`robust-bc teach` trains one)."
     )
 
 

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
-from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.wrappers.vector import TransformReward
 
 from robust_bc.errors import RobustBCError
+from robust_bc.guarding import Guard
+from robust_bc.worlds import boxes as boxes
 from robust_bc_envs import LANE_DRIVING
 from robust_bc_envs.lane_batch import LaneDrivingBatch
 from robust_bc_envs.mujoco_batch import MujocoBatch
 from robust_bc_envs.quiet import quiet_mujoco
 from robust_bc_envs.tasks import Task
 
-Box = spaces.Box[Any]
 NOT_SETTINGS = {"autoreset_mode", "environment", "num_envs", "render_mode", "threads", "vector_kwargs"}
 """Of the batch, or of no use in one."""
 
@@ -47,18 +47,6 @@ def make_batch(
     return worlds
 
 
-def boxes(worlds: VectorEnv[Any, Any, Any]) -> tuple[Box, Box]:
-    """Observation and action space of one environment; learners take vectors, so both must be Boxes with one axis."""
-    seen, done = worlds.single_observation_space, worlds.single_action_space
-    for name, space in (("observation", seen), ("action", done)):
-        if not isinstance(space, spaces.Box) or len(space.shape) != 1 or space.dtype.kind != "f":
-            raise RobustBCError(
-                f"the environment has the {name} space {space}, but a Box of real numbers with one axis is needed;"
-                " wrap the environment to flatten it."
-            )
-    return seen, done  # type: ignore[return-value]
-
-
 def _make(
     environment: str, count: int, autoreset_mode: AutoresetMode, settings: dict[str, Any]
 ) -> VectorEnv[Any, Any, Any]:
@@ -69,7 +57,13 @@ def _make(
             return LaneDrivingBatch(count, autoreset_mode=autoreset_mode, **settings)
         with quiet_mujoco():
             return gym.make_vec(
-                environment, count, "sync", vector_kwargs={"autoreset_mode": autoreset_mode}, **settings
+                environment,
+                count,
+                "sync",
+                vector_kwargs={"autoreset_mode": autoreset_mode},
+                # Only a rollout looks whether an episode failed; whoever else steps them wants the exception itself.
+                wrappers=(Guard,) if autoreset_mode is AutoresetMode.DISABLED else (),
+                **settings,
             )
     except RobustBCError:
         raise

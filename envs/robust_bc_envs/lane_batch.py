@@ -36,10 +36,18 @@ class LaneDrivingBatch(BatchEnv):
         self.worlds.reset(slots, generators)
 
     def _advance(self, actions: NDArray[Any], slots: NDArray[np.intp] | None) -> Outcome:
-        if slots is not None:  # the action of a slot that is about to begin anew does not count
-            actions = np.where(np.isin(np.arange(self.num_envs), slots)[:, None], actions, 0)
-        rewards, over, info = self.worlds.step(actions)
-        return Outcome(rewards, over, np.zeros_like(over), info)
+        if slots is None:
+            rewards, over, info = self.worlds.step(actions)
+            return Outcome(rewards, over, np.zeros_like(over), info)
+        some, ended, told = self.worlds.step(actions[slots], slots)
+
+        def everywhere(values: NDArray[Any]) -> NDArray[Any]:
+            whole = np.zeros(self.num_envs, values.dtype)
+            whole[slots] = values
+            return whole
+
+        info = {name: everywhere(values) for name, values in told.items()}
+        return Outcome(everywhere(some), everywhere(ended), np.zeros(self.num_envs, np.bool_), info)
 
     def _observe(self) -> NDArray[np.float32]:
         return self.worlds.observations()

@@ -118,33 +118,36 @@ class LaneWorlds:
         self.lane_heading[slots] = self.poses[slots, 2] - heading
         self.seen[slots] = features_along(road, along, offset, self.car_along[slots], self.car_lane[slots])
 
-    def step(self, actions: NDArray[Any]) -> tuple[Array, NDArray[np.bool_], dict[str, NDArray[Any]]]:
-        """One step everywhere for actions (N, 1): rewards, whether the episode is over, and infos, (N,) each."""
+    def step(
+        self, actions: NDArray[Any], slots: NDArray[np.intp] | None = None
+    ) -> tuple[Array, NDArray[np.bool_], dict[str, NDArray[Any]]]:
+        """One step everywhere, or in n slots, for actions (n, 1): rewards, what is over, and infos, (n,) each."""
         settings, road = self.settings, self.road
+        moved = slice(None) if slots is None else slots
         asked = np.asarray(actions, np.float64)[:, 0]
         if not np.isfinite(asked).all():
             raise RobustBCError(f"the action must be a number, but it is {asked[~np.isfinite(asked)][0]}.")
-        desired = self.lane_heading + np.clip(asked, -LARGEST_HEADING, LARGEST_HEADING)
-        before = self.poses
-        self.poses = step_pose(before, desired, settings.dt, settings.speed)
-        along, offset, heading = road.locate(self.poses)
-        collision = hits(before, self.poses, self.cars)
+        desired = self.lane_heading[moved] + np.clip(asked, -LARGEST_HEADING, LARGEST_HEADING)
+        before = self.poses[moved]
+        after = step_pose(before, desired, settings.dt, settings.speed)
+        along, offset, heading = road.locate(after)
+        collision = hits(before, after, self.cars[moved])
         off_road = ~collision & ((np.abs(offset) > road.half_width) | (along < 0))
         success = ~collision & ~off_road & (along >= road.length)
-        self.seen = features_along(road, along, offset, self.car_along, self.car_lane)
-        deviation = self.seen[:, 3]
-        self.squared_deviation += deviation * deviation
-        self.steps += 1
-        progress = along - self.along
+        seen = features_along(road, along, offset, self.car_along[moved], self.car_lane[moved])
+        deviation = seen[:, 3]
+        self.squared_deviation[moved] += deviation * deviation
+        self.steps[moved] += 1
+        progress = along - self.along[moved]
         loss = DEVIATION_COST * (deviation * deviation) + COLLISION_COST * collision + OFF_ROAD_COST * off_road
-        self.along = along
-        self.lane_heading = self.poses[:, 2] - heading
+        self.poses[moved], self.along[moved], self.seen[moved] = after, along, seen
+        self.lane_heading[moved] = after[:, 2] - heading
         infos = {
             "collision": collision,
             "off_road": off_road,
             "success": success,
             "progress_m": np.minimum(along, road.length),
-            "lane_deviation_rms": np.sqrt(self.squared_deviation / self.steps),
+            "lane_deviation_rms": np.sqrt(self.squared_deviation[moved] / self.steps[moved]),
             "reward_progress": progress,
             "reward_loss": -loss,
         }

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 
 import numpy as np
-from scipy import stats
 
-CONFIDENCE = 0.95
+from robust_bc.evaluation.statistics import mean_interval
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,7 @@ def summarise(
     """Mean, deviation, bootstrap interval of the mean and worst value; one seed has no interval but itself."""
     sample = np.asarray(values, dtype=np.float64)
     mean = float(sample.mean())
-    low = high = mean
-    if len(sample) > 1 and np.ptp(sample) > 0:
-        # Seeded, so that the same results always print the same interval.
-        interval = stats.bootstrap(
-            (sample,), np.mean, confidence_level=CONFIDENCE, method="percentile", rng=np.random.default_rng(0)
-        ).confidence_interval
-        low, high = float(interval.low), float(interval.high)
+    low, high = mean_interval(sample)
     return Row(
         task=task,
         how=how,

@@ -16,6 +16,7 @@ from robust_bc.errors import RobustBCError
 
 # Command -> (module with a `run(args)`, one line of help). Modules are imported only when their command is called.
 COMMANDS = {
+    "quickstart": ("robust_bc.cli.quickstart", "compare the methods on corrupt demonstrations: a table and a page"),
     "tasks": ("robust_bc.cli.tasks", "list the tasks, their metrics and what a reversed reward is"),
     "teachers": ("robust_bc.cli.teachers", "list the experts, adversaries and drivers that ship, with their returns"),
     "teach": ("robust_bc.cli.teach", "train an expert or an adversary for any Gymnasium task with PPO"),
@@ -26,7 +27,10 @@ COMMANDS = {
     "show": ("robust_bc.cli.show", "tell what is in a dataset: returns by source, action histograms"),
     "methods": ("robust_bc.cli.methods", "list the methods that can be fitted"),
     "train": ("robust_bc.cli.train", "fit a policy to a dataset and keep the run in a folder"),
+    "evaluate": ("robust_bc.cli.evaluate", "roll policies out: returns, the task's metrics, intervals, a report"),
     "benchmark synthetic": ("robust_bc.cli.benchmark_synthetic", "the paper's synthetic tables and figures"),
+    "benchmark mujoco": ("robust_bc.cli.benchmark_mujoco", "returns against shares of corrupt demonstrations"),
+    "benchmark driving": ("robust_bc.cli.benchmark_driving", "collisions against shares of careless demonstrations"),
 }
 
 EXAMPLES = (

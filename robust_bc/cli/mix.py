@@ -40,6 +40,9 @@ class MixArguments:
     """Dataset with good episodes, instead of a teacher."""
     corrupt: str | None = None
     """Dataset with bad episodes, for rollout."""
+    disturbance: float | None = None
+    """How much the teachers' hands are shaken, as a share of half the action space, while what they meant is recorded;
+    without, what the task's card says."""
     env: EnvironmentSettings = ()
     """Settings of the environment, such as shape=curved,cars=2 for lane-driving."""
     overwrite: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,7 +17,7 @@ from robust_bc.fleet.cholesky import (
     slack,
 )
 from robust_bc.fleet.linear import FleetLinear
-from robust_bc.fleet.network import Head
+from robust_bc.fleet.network import Chooser, Head, Rows
 from robust_bc.mixture import MixtureParameters
 
 WeightNoise = Literal["marginal", "local", "shared"]
@@ -38,8 +39,8 @@ class RegressionHead(Head):
             log_weights=torch.zeros_like(means[:, :, 0]), means=means, variances=torch.zeros_like(means)
         )
 
-    def act(self, parameters: MixtureParameters) -> Tensor:
-        return parameters.means[:, 0]
+    def by_row(self) -> Chooser:
+        return self.mean.by_row()
 
 
 class MDNHead(Head):
@@ -62,11 +63,16 @@ class MDNHead(Head):
             variances=_variance(log_variances).reshape(shape) + self.variance_floor,
         )
 
-    def act(self, parameters: MixtureParameters) -> Tensor:
+    def by_row(self) -> Chooser:
         """The mean of the heaviest mixture."""
-        heaviest = parameters.log_weights.argmax(1)  # (M, B)
-        index = heaviest[:, None, None, :].expand(-1, 1, parameters.means.shape[2], -1)
-        return parameters.means.gather(1, index).squeeze(1)
+        outputs = self.outputs.by_row(self.mixtures * (1 + self.actions))
+
+        def choose(features: Rows) -> Rows:
+            logits, means = np.split(outputs(features), [self.mixtures], axis=2)
+            each = means.reshape(*means.shape[:2], self.mixtures, self.actions)  # (M, B, K, D)
+            return np.take_along_axis(each, logits.argmax(2)[..., None, None], axis=2)[:, :, 0]
+
+        return choose
 
 
 class ChoiceNetHead(Head):
@@ -91,6 +97,7 @@ class ChoiceNetHead(Head):
         noise: WeightNoise,
         tau_inverse: float,
         tau_inverse_start: float,
+        tau_passes: float,
         tau_anneal: float,
     ) -> None:
         super().__init__()
@@ -101,7 +108,11 @@ class ChoiceNetHead(Head):
         self.noise = noise
         self.tau_inverse = tau_inverse
         self.tau_inverse_start = tau_inverse_start
+        self.tau_passes = tau_passes
         self.tau_anneal = tau_anneal
+        # Share of training over which each member's τ⁻¹ falls. Not saved: afterwards τ⁻¹ is at its end.
+        self.anneal: Tensor
+        self.register_buffer("anneal", torch.full((members, 1, 1, 1), tau_anneal), persistent=False)
         # One product for everything: target D, ρ of the others K−1, π K, Σ_0 D.
         self.parts = (actions, mixtures - 1, mixtures, actions)
         self.outputs = FleetLinear(members, features, sum(self.parts))
@@ -114,10 +125,13 @@ class ChoiceNetHead(Head):
         }
         return sampled[self.noise]
 
-    def variance_floor(self, progress: float) -> float:
-        """τ⁻¹ at this point: falls geometrically from its start to its end over the annealed share."""
-        left = share_left(progress, self.tau_anneal)
-        return math.exp(left * math.log(self.tau_inverse_start) + (1 - left) * math.log(self.tau_inverse))
+    def prepare(self, passes: Tensor) -> None:
+        self.anneal = (self.tau_passes / passes).clamp_max(self.tau_anneal)[:, None, None, None]
+
+    def variance_floor(self, progress: float) -> Tensor:
+        """τ⁻¹ of each member at this point, (M, 1, 1, 1): falls geometrically from its start to its end."""
+        left = torch.where(self.anneal > progress, 1 - progress / self.anneal, 0.0)
+        return torch.exp(left * math.log(self.tau_inverse_start) + (1 - left) * math.log(self.tau_inverse))
 
     def forward(self, features: Tensor, noise: Tensor | None, progress: float) -> MixtureParameters:
         target, raw, logits, log_base = self.outputs(features).split(self.parts, 1)
@@ -140,14 +154,9 @@ class ChoiceNetHead(Head):
             correlations=torch.cat((torch.ones_like(logits[:, :1]), others), 1),
         )
 
-    def act(self, parameters: MixtureParameters) -> Tensor:
+    def by_row(self) -> Chooser:
         """The target, μᵀh: what mixture 1 says with ρ_1 = 1."""
-        return parameters.means[:, 0]
-
-
-def share_left(progress: float, anneal: float) -> float:
-    """How much of an annealing is still to come: 1 at the start, 0 once the share `anneal` of training is done."""
-    return 1 - progress / anneal if progress < anneal else 0.0
+        return self.outputs.by_row(self.actions)
 
 
 def _variance(log_variance: Tensor) -> Tensor:

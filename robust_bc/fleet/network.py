@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from robust_bc.fleet.linear import FleetLinear
 from robust_bc.mixture import MixtureParameters
 
 Activation = Literal["relu", "tanh"]
+Rows = NDArray[np.float32]
+Chooser = Callable[[Rows], Rows]
 
 
 class Trunk(nn.Module):
@@ -31,6 +36,19 @@ class Trunk(nn.Module):
             features = self.activation(layer(features))
         return features
 
+    def by_row(self) -> Chooser:
+        """Observations (M, B, S) to features (M, B, Q), each row on its own: see `RowMap`."""
+        layers = [layer.by_row() for layer in self.layers if isinstance(layer, FleetLinear)]
+        # NumPy's tanh, too, is the same wherever a number stands; torch's is not.
+        activation = np.tanh if self.activation is torch.tanh else _relu
+
+        def features(rows: Rows) -> Rows:
+            for layer in layers:
+                rows = activation(layer(rows))
+            return rows
+
+        return features
+
 
 class Head(nn.Module, ABC):
     """Features to a mixture; what is learned sits in its layers, everything else comes with the call."""
@@ -39,13 +57,16 @@ class Head(nn.Module, ABC):
         """Shape of the standard-normal noise that one member wants for a training batch; () for none."""
         return ()
 
+    def prepare(self, passes: Tensor) -> None:
+        """Training is about to begin, and each member will see its pairs so many times, (M,)."""
+
     @abstractmethod
     def forward(self, features: Tensor, noise: Tensor | None, progress: float) -> MixtureParameters:
         """The mixture at features (M, Q, B); `progress` is the share of training done, 1 afterwards."""
 
     @abstractmethod
-    def act(self, parameters: MixtureParameters) -> Tensor:
-        """The one action to take, (M, D, B)."""
+    def by_row(self) -> Chooser:
+        """From features (M, B, Q) to the one action to take, (M, B, D), each row on its own: see `RowMap`."""
 
 
 class Fleet(nn.Module):
@@ -60,3 +81,15 @@ class Fleet(nn.Module):
         """Mixtures for observations (M, S, B), or (1, S, B) for the same batch in every member."""
         parameters: MixtureParameters = self.head(self.trunk(observations), noise, progress)
         return parameters
+
+    def by_row(self) -> Chooser:
+        """What the policies do at observations (M, B, S), or (1, B, S) for all alike: actions (M, B, D).
+
+        Made from the weights as they are now, and the same to the bit for a row whatever stands beside it.
+        """
+        features, choose = self.trunk.by_row(), self.head.by_row()
+        return lambda observations: choose(features(observations))
+
+
+def _relu(rows: Rows) -> Rows:
+    return np.maximum(rows, 0)

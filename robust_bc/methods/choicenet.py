@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import ChoiceNetHead, WeightNoise, share_left
+from robust_bc.fleet.heads import ChoiceNetHead, WeightNoise
 from robust_bc.losses import LossTerms, choicenet_loss
 from robust_bc.methods.base import Method, Settings
 from robust_bc.mixture import MixtureParameters, log_likelihood
@@ -28,12 +28,15 @@ class ChoiceNetSettings(Settings):
     """λ_L2 after that; a constant pull draws the target towards the outliers."""
     l2_anneal: float = 0.1
     """Share of training over which λ_L2 goes linearly from its start to its end."""
-    tau_inverse: float = 3e-3
+    tau_inverse: float = 1e-2
     """τ⁻¹, variance of the target in units of the normalised actions."""
     tau_inverse_start: float = 1.0
     """τ⁻¹ at the start of training; equal to `tau_inverse`, it is not annealed."""
+    tau_passes: float = 100.0
+    """Passes over the pairs during which τ⁻¹ falls geometrically from its start (graduated non-convexity). After too
+    few the target has not yet found what most pairs say; after too many it knows the bad ones by heart."""
     tau_anneal: float = 0.6
-    """Share of training over which τ⁻¹ falls geometrically from its start (graduated non-convexity)."""
+    """τ⁻¹ reaches its end after this share of training at the latest."""
     sigma_z: float = 1.5
     """σ_Z, deviation of the weight noise of uncorrelated mixtures."""
     noise: WeightNoise = "marginal"
@@ -42,12 +45,12 @@ class ChoiceNetSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("mixtures", "likelihood_weight", "tau_inverse", "tau_inverse_start", "sigma_z")
-        self.require_not_negative("kl_weight", "l2_weight", "l2_weight_end")
+        self.require_not_negative("kl_weight", "l2_weight", "l2_weight_end", "tau_passes")
         self.require_share("l2_anneal", "tau_anneal")
 
     def l2_weight_at(self, progress: float) -> float:
         """λ_L2 after this share of training."""
-        left = share_left(progress, self.l2_anneal)
+        left = 1 - progress / self.l2_anneal if progress < self.l2_anneal else 0.0
         return left * self.l2_weight + (1 - left) * self.l2_weight_end
 
 
@@ -69,6 +72,7 @@ class ChoiceNet(Method[ChoiceNetSettings]):
             noise=settings.noise,
             tau_inverse=settings.tau_inverse,
             tau_inverse_start=settings.tau_inverse_start,
+            tau_passes=settings.tau_passes,
             tau_anneal=settings.tau_anneal,
         )
 

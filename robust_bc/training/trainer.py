@@ -40,6 +40,8 @@ class Trainer:
         self.fleet = method.fleet(settings, len(self.seeds), *sizes)
         initialise(self.fleet, self.seeds)
         self.fleet.to(device)
+        pairs = torch.tensor([len(rows) for rows in data.training], dtype=torch.float32, device=device)  # (M,)
+        self.fleet.head.prepare(settings.steps * settings.batch_size / pairs)
         self.parameters = list(self.fleet.parameters())
         self.optimiser = make_optimiser(self.parameters, settings, device)
         self.step = 0

@@ -47,6 +47,23 @@ def test_saves_and_loads_to_the_same_predictions(method: str, pairs: Demonstrati
 
 
 @every_method
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("members", [1, 9])
+def test_an_action_does_not_feel_its_company(method: str, activation: str, members: int) -> None:
+    generator = np.random.default_rng(members)
+    observations = generator.normal(size=(257, 17))
+    for actions in (1, 6):
+        shown = Demonstrations.from_arrays(observations, np.tanh(observations[:, :actions]))
+        policy = fit(shown, method, members=members, activation=activation, device="cpu", **QUICK)
+        together = policy.predict(observations)[0]
+        for size in (1, *generator.integers(2, 257, 6).tolist()):
+            start = int(generator.integers(0, 257 - size))
+            some = policy.predict(observations[start : start + size])[0]
+            assert np.array_equal(some, together[start : start + size])  # to the bit
+        assert all(np.array_equal(policy.predict(observations[i])[0], together[i]) for i in range(20))
+
+
+@every_method
 def test_works_in_a_fleet_with_restarts_and_early_stopping(method: str) -> None:
     data = [make_pairs(seed, 60 + 20 * seed) for seed in range(2)]
     policies = fit_fleet(data, method, members=2, device="cpu", restarts=2, early_stopping=True, **QUICK)

@@ -12,7 +12,8 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc.rollouts import batch_size, episode_seeds, roll_out
+from robust_bc.guarding import Guard
+from robust_bc.rollouts import Slots, batch_size, episode_seeds, roll_out
 
 
 class Counting(gym.Env[Any, Any]):
@@ -74,7 +75,7 @@ def test_an_episode_depends_on_its_seed_alone() -> None:
 
 
 def test_long_episodes_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robust_bc.rollouts.FIRST_ROOM", 1)
+    monkeypatch.setattr("robust_bc.recording.FIRST_ROOM", 1)
     seeds = episode_seeds(0, 7)
     (first, *_) = roll_out(worlds(3), Remembering(), seeds, ["step"])
     assert np.array_equal(first.infos["step"], np.arange(1, len(first) + 1))
@@ -111,6 +112,52 @@ class Broken(Remembering):
 
     def act(self, observations: NDArray[Any]) -> NDArray[Any]:
         return np.array(self.action)
+
+
+def test_only_what_is_asked_for_is_kept() -> None:
+    seeds = episode_seeds(3, 11)
+    whole = list(roll_out(worlds(4), Remembering(), seeds, ["step"]))
+    some = list(roll_out(worlds(4), Remembering(), seeds, ["step"], keep=lambda number: number in (2, 9)))
+    for number, (one, other) in enumerate(zip(whole, some, strict=True)):
+        assert np.array_equal(one.rewards, other.rewards)
+        assert np.array_equal(one.infos["step"], other.infos["step"])
+        if number in (2, 9):
+            assert np.array_equal(one.observations, other.observations)
+            assert np.array_equal(one.actions, other.actions)
+        else:
+            assert other.observations.shape == (0, 2)
+            assert other.actions.shape == (0, 1)
+
+
+def test_the_actor_is_told_which_episode_is_where() -> None:
+    slots = Slots()
+
+    class Knowing(Remembering):
+        def act(self, observations: NDArray[Any]) -> NDArray[Any]:
+            seen.update(zip(slots.episode.tolist(), observations[:, 0].tolist(), strict=True))
+            return super().act(observations)
+
+    seen: dict[int, float] = {}
+    seeds = episode_seeds(3, 11)
+    episodes = list(roll_out(worlds(4), Knowing(), seeds, slots=slots))
+    assert {number: seen[number] for number in range(11)} == {
+        number: episode.observations[0, 0] for number, episode in enumerate(episodes)
+    }
+
+
+class Fragile(Counting):
+    def step(self, action: NDArray[Any]) -> Any:
+        raise ValueError("glass")
+
+
+def test_a_guarded_world_that_fails_is_an_error_unless_failures_are_wanted() -> None:
+    def fragile() -> gym.vector.SyncVectorEnv:
+        return gym.vector.SyncVectorEnv([lambda: Guard(Fragile())] * 2, autoreset_mode=AutoresetMode.DISABLED)
+
+    with pytest.raises(RobustBCError, match=r"the environment failed in a step: ValueError: glass\."):
+        next(roll_out(fragile(), Remembering(), [0]))
+    found = list(roll_out(fragile(), Remembering(), [0, 1, 2], ["step"], slots=Slots()))
+    assert [episode.failure for episode in found] == ["the environment failed in a step: ValueError: glass."] * 3
 
 
 def test_bad_actors_and_worlds_get_one_sentence() -> None:

@@ -103,10 +103,29 @@ def test_schedules_go_from_their_start_to_their_end() -> None:
     settings = ChoiceNetSettings(l2_weight=1.0, l2_weight_end=0.5, l2_anneal=0.4, tau_inverse=0.01, tau_anneal=0.5)
     assert [round(settings.l2_weight_at(share), 6) for share in (0.0, 0.2, 0.4, 1.0)] == [1.0, 0.75, 0.5, 0.5]
     head = ChoiceNet().head(settings, 1, 4, 2)
-    assert [round(head.variance_floor(share), 6) for share in (0.0, 0.25, 0.5, 1.0)] == [1.0, 0.1, 0.01, 0.01]
+    floors = [head.variance_floor(share).item() for share in (0.0, 0.25, 0.5, 1.0)]
+    assert floors == pytest.approx([1.0, 0.1, 0.01, 0.01])
     at_once = ChoiceNetSettings(l2_anneal=0.0, tau_anneal=0.0, tau_inverse=0.01)
     assert at_once.l2_weight_at(0.0) == 0.0
-    assert ChoiceNet().head(at_once, 1, 4, 2).variance_floor(0.0) == pytest.approx(0.01)
+    assert ChoiceNet().head(at_once, 1, 4, 2).variance_floor(0.0).item() == pytest.approx(0.01)
+
+
+def test_annealing_counts_passes_over_each_members_own_pairs() -> None:
+    settings = ChoiceNetSettings(tau_inverse=0.01, tau_passes=100.0, tau_anneal=0.6)
+    head = ChoiceNet().head(settings, 3, 4, 2)
+    head.prepare(torch.tensor([1000.0, 200.0, 50.0]))  # 100 passes are 10 %, 50 % and more than all of training
+    at = {share: head.variance_floor(share).flatten().tolist() for share in (0.05, 0.25, 0.3, 0.6)}
+    assert at[0.05] == pytest.approx([0.1, 0.01**0.1, 0.01 ** (0.05 / 0.6)])
+    assert at[0.25] == pytest.approx([0.01, 0.1, 0.01 ** (0.25 / 0.6)])
+    assert at[0.3] == pytest.approx([0.01, 0.01**0.6, 0.1])
+    assert at[0.6] == pytest.approx([0.01, 0.01, 0.01])
+
+
+def test_the_trainer_tells_the_head_how_often_pairs_are_seen(pairs: Demonstrations) -> None:
+    given = {**QUICK, "steps": 40, "batch_size": 16, "tau_passes": 2.0}
+    plan = FitPlan.make([pairs, pairs.select(np.arange(20))], "choicenet", 1, None, "cpu", given)
+    shares = plan.trainer([0, 1]).fleet.head.get_buffer("anneal").flatten().tolist()
+    assert shares == pytest.approx([min(0.6, 2 * len(pairs) / 640), 2 * 20 / 640])
 
 
 def test_too_few_pairs_to_hold_out() -> None:

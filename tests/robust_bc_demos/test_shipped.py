@@ -9,6 +9,7 @@ import pytest
 from robust_bc_demos.measuring import measure
 from robust_bc_demos.teachers import find_teacher, shipped_cards
 from robust_bc_envs.batches import boxes, make_batch
+from robust_bc_envs.tasks import CARDS as TASK_CARDS
 from robust_bc_envs.tasks import find_task
 
 CARDS = {card["name"]: card for card in shipped_cards()}
@@ -64,3 +65,19 @@ def test_a_card_can_be_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
     again = measured("lane-driving", "adversary", seed=card["seed"])
     assert again["collision"] == card["collision"]
     assert again["return"]["mean"] == pytest.approx(card["return"]["mean"], rel=1e-3)
+
+
+@pytest.mark.parametrize("task", TASK_CARDS)
+def test_the_reference_of_a_task_is_what_its_good_teacher_earns(task: str) -> None:
+    card = TASK_CARDS[task]
+    name = card.good if card.good in CARDS else f"{task}-{card.good}"
+    assert card.reference is not None
+    assert card.reference.expert == pytest.approx(CARDS[name]["measured"]["return"]["mean"], rel=2e-3)
+
+
+def test_random_actions_earn_the_other_reference() -> None:
+    for name, card in TASK_CARDS.items():
+        found = measured(name, "random")["return"]
+        error = found["std"] / EPISODES[name] ** 0.5
+        assert card.reference is not None
+        assert abs(found["mean"] - card.reference.random) < 4 * error

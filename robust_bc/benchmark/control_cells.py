@@ -1,0 +1,120 @@
+"""The cells of a control benchmark: what each is, what it depends on, and how finished ones are kept on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robust_bc.files import is_aside_of, write_all_whole
+from robust_bc.interrupts import interrupts_held
+
+FORMAT = 1
+"""Of a cell's file; a change of what a cell means counts it up, and all cells are computed anew."""
+CLEAN = "clean"
+"""The way of cells that no corrupt pair has a part in: those of rate 0, the oracle's and the expert's."""
+ORACLE, ORACLE_METHOD = "oracle", "mlp"
+"""The oracle is plain least squares on the clean pairs of the same mix."""
+EXPERT = "expert"
+"""The good teacher itself, in the same episodes."""
+
+Numbers = list[float | None]
+
+
+@dataclass(frozen=True, order=True)
+class Key:
+    """Which cell: one policy, or the expert."""
+
+    task: str
+    how: str
+    rate: float
+    method: str
+    seed: int
+
+    @property
+    def folder(self) -> Path:
+        """Where all seeds of this cell's unit are kept, inside of the cache."""
+        return Path(self.task, self.how, f"{self.rate:.12g}", self.method)
+
+    @property
+    def path(self) -> Path:
+        return self.folder / f"{self.seed}.json"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What was measured of one policy, one entry per episode; an episode that failed has None."""
+
+    key: Key
+    episodes: dict[str, Numbers] = field(repr=False)
+    """By name: return, length and every metric of the task. Empty if there was no policy to measure."""
+    failure: str | None = None
+    """One sentence if the fit or any episode failed; such a cell counts in no mean."""
+    history: dict[str, Any] | None = field(default=None, repr=False)
+    """Thinned learning curve: names, steps, and values[name][step]."""
+    correlation: dict[str, Any] | None = field(default=None, repr=False)
+    """Of the training pairs, for methods with ρ: see `control_units.correlations`."""
+    fit_seconds: float = 0.0
+    """This cell's part of the time of its fleet."""
+    evaluate_seconds: float = 0.0
+    finished: str = ""
+    """When, in UTC."""
+
+    def values(self, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        """One number for each episode."""
+        return np.array([np.nan if value is None else value for value in self.episodes.get(name, [])], np.float64)
+
+    def mean(self, name: str) -> float:
+        """Mean over the episodes."""
+        return float(self.values(name).mean())
+
+
+class Cache:
+    """Finished cells in a folder, each in a file of its own with a fingerprint of all that it depends on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.unreadable: list[Path] = []
+        self.outdated: list[Path] = []
+        """Files that were there but are of no use: damaged, or of other settings."""
+
+    def read(self, key: Key, fingerprint: Mapping[str, Any]) -> Cell | None:
+        """The finished cell, unless there is none or it belongs to other settings."""
+        path = self.folder / key.path
+        try:
+            content = json.loads(path.read_text())
+            if content["fingerprint"] != plain(fingerprint):
+                self.outdated.append(path)
+                return None
+            return Cell(key=key, **content["cell"])
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError):
+            self.unreadable.append(path)
+            return None
+
+    def write(self, cells: Sequence[tuple[Cell, Mapping[str, Any]]]) -> None:
+        """Cells of one unit with their fingerprints: all are written before the first is put in place."""
+        files: dict[Path, bytes | str] = {}
+        for cell, fingerprint in cells:
+            content = asdict(cell)
+            del content["key"]
+            files[self.folder / cell.key.path] = (
+                json.dumps({"fingerprint": plain(fingerprint), "cell": content}, allow_nan=False) + "\n"
+            )
+        with interrupts_held():
+            write_all_whole(files)
+            for path in files:  # what a process left behind that was killed while it wrote this very cell
+                for other in path.parent.glob(f".{path.name}.*"):
+                    if is_aside_of(path, other):
+                        other.unlink(missing_ok=True)
+
+
+def plain(content: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON gives it back: tuples are lists."""
+    given: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
+    return given

@@ -1,0 +1,120 @@
+"""What a control benchmark found, in sentences that are computed from its numbers, for better and for worse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from robust_bc.benchmark import paper_numbers
+from robust_bc.benchmark.control_rows import SHARE, SMALLER_IS_BETTER, ControlRow, Results, difference
+from robust_bc.benchmark.control_tables import Shown, percent
+
+HERO = "choicenet"
+JUDGED = ("return", "collision", "lane_deviation_rms")
+"""Metrics by which it is said who is ahead, where a table shows them."""
+SHOWN_RATE = 0.3
+FEWEST_SEEDS = 5
+"""An interval over fewer seeds is too easily on one side of zero."""
+MOST_NAMED = 8
+"""Places that are named one by one."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """ChoiceNet against all others in one place: beyond the intervals of the paired differences, or not."""
+
+    place: str
+    ahead: bool
+    behind: tuple[str, ...]
+    """The methods that are better beyond the interval."""
+
+
+def headlines(results: Results, rows: Sequence[ControlRow], shown: Sequence[Shown]) -> list[str]:
+    """Sentences about each judged metric, about shares of the oracle's return and about the paper's numbers."""
+    if HERO not in results.plan.methods:
+        return [f"{HERO} has no part in this benchmark, so nothing is said about it."]
+    found = []
+    for metric in shown:
+        if metric.metric in JUDGED:
+            found += _ahead(results, metric) + _paper(rows, metric)
+    if any(metric.metric == SHARE for metric in shown):
+        found += _shares(rows)
+    return found
+
+
+def verdicts(results: Results, metric: str) -> list[Verdict]:
+    """One for each task, way and rate with corrupt pairs, where enough seeds can be compared with every rival."""
+    plan, judged = results.plan, []
+    rivals = [method for method in plan.methods if method != HERO]
+    sign = -1 if metric in SMALLER_IS_BETTER else 1
+    for task in plan.tasks:
+        for how in plan.hows:
+            for rate in (rate for rate in plan.rates if rate > 0):
+                pairs = [results.paired(task, how, rate, HERO, rival, metric) for rival in rivals]
+                if not rivals or min(len(mine) for mine, _ in pairs) < FEWEST_SEEDS:
+                    continue
+                bounds = [difference(sign * mine, sign * other) for mine, other in pairs]
+                behind = tuple(rival for rival, (_, _, high) in zip(rivals, bounds, strict=True) if high < 0)
+                place = f"{task} {how} {percent(rate)}"
+                judged.append(Verdict(place, all(low > 0 for _, low, _ in bounds), behind))
+    return judged
+
+
+def _ahead(results: Results, shown: Shown) -> list[str]:
+    judged = verdicts(results, shown.metric)
+    if not judged:
+        return [
+            f"Nobody is said to be ahead by {shown.title}: that takes corrupt pairs, rivals and {FEWEST_SEEDS} seeds."
+        ]
+    ahead = [verdict.place for verdict in judged if verdict.ahead]
+    behind = [f"{verdict.place} ({', '.join(verdict.behind)})" for verdict in judged if verdict.behind]
+    sentences = [
+        f"Judged by {shown.title}, ChoiceNet is better than every other method, beyond the 95 % interval of the paired"
+        f" difference, in {len(ahead)} of {len(judged)} places with corrupt pairs{_named(ahead)}."
+    ]
+    sentences.append(
+        f"It is worse than another beyond that interval in {len(behind)}{_named(behind)}."
+        if behind
+        else "It is nowhere worse than another beyond that interval."
+    )
+    return sentences
+
+
+def _shares(rows: Sequence[ControlRow]) -> list[str]:
+    """At the rate that the paper ends with, or the nearest below."""
+    mine = [row for row in rows if row.metric == SHARE and row.method == HERO and 0 < row.rate <= SHOWN_RATE]
+    if not mine:
+        return []
+    rate = max(row.rate for row in mine)
+    parts = []
+    for row in (row for row in mine if row.rate == rate):
+        interval = "" if row.low is None or row.high is None else f" [{100 * row.low:.0f}, {100 * row.high:.0f}]"
+        parts.append(f"{100 * row.mean:.0f}{interval} in {row.task} {row.how}")
+    return [f"With {percent(rate)} corrupt pairs it keeps this share of the oracle's return, in %: {', '.join(parts)}."]
+
+
+def _paper(rows: Sequence[ControlRow], shown: Shown) -> list[str]:
+    better: list[str] = []
+    worse: list[str] = []
+    for row in rows:
+        said = paper_numbers.CHOICENET.get((row.task, shown.metric), {}).get(row.rate)
+        if row.metric != shown.metric or row.method != HERO or row.how != paper_numbers.HOW or said is None:
+            continue
+        smaller = shown.metric in SMALLER_IS_BETTER
+        reached = row.mean <= said if smaller else row.mean >= said
+        numbers = f"{row.task} {percent(row.rate)}: {shown.number(row.mean)} against {shown.number(said)}"
+        (better if reached else worse).append(numbers)
+    if not better and not worse:
+        return []
+    short = f" It falls short in {'; '.join(worse)}." if worse else ""
+    return [
+        f"Of the paper's {len(better) + len(worse)} numbers for ChoiceNet it reaches or exceeds {len(better)} by"
+        f" {shown.title}.{short}"
+    ]
+
+
+def _named(places: Sequence[str]) -> str:
+    if not places:
+        return ""
+    more = len(places) - MOST_NAMED
+    return f" ({'; '.join(places[:MOST_NAMED])}{f'; and {more} more' if more > 0 else ''})"

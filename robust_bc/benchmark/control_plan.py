@@ -1,0 +1,112 @@
+"""What a control benchmark is asked for: its cells in the order of work, and what each of them depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import robust_bc
+from robust_bc.benchmark.control_cells import CLEAN, EXPERT, FORMAT, ORACLE, ORACLE_METHOD, Key
+from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
+from robust_bc.errors import RobustBCError
+from robust_bc.methods import check_method, get_method
+from robust_bc.seeding import check_seed
+
+EVALUATION_SEED = 1_000_000
+"""Of the episodes that every policy is measured in, apart from the seeds with which teachers make demonstrations."""
+
+
+class Source(Protocol):
+    """Where demonstrations and experts come from."""
+
+    def demonstrations(self, task: str, how: str, rate: float, seed: int) -> Demonstrations:
+        """A mix, with its hidden labels for the oracle; at rate 0 the way is `clean`."""
+
+    def expert(self, task: str) -> Any:
+        """The good teacher as something that `evaluate_fleet` takes."""
+
+    def mark(self, task: str) -> dict[str, Any]:
+        """What tells these demonstrations from those of other teachers and settings."""
+
+
+@dataclass(frozen=True)
+class ControlPlan:
+    """Everything that was asked for, checked."""
+
+    tasks: tuple[str, ...]
+    hows: tuple[str, ...]
+    rates: tuple[float, ...]
+    methods: tuple[str, ...]
+    seeds: tuple[int, ...]
+    pairs: int = 500
+    episodes: int = 100
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Of the environment in which policies are measured."""
+    method_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By method, beside the defaults; for tests of mechanics."""
+
+    def __post_init__(self) -> None:
+        for name in ("tasks", "hows", "rates", "methods", "seeds"):
+            if not getattr(self, name):
+                raise RobustBCError(f"{name} is empty; name at least one.")
+        for method in self.methods:
+            check_method(method)
+        for rate in self.rates:
+            if not 0 <= rate < 1:
+                raise RobustBCError(f"a rate must be at least 0 and below 1, but it is {rate}.")
+        for name in ("pairs", "episodes"):
+            if getattr(self, name) < 1:
+                raise RobustBCError(f"{name} must be at least 1, but it is {getattr(self, name)}.")
+        if self.pairs * (1 - max(self.rates)) < MINIMUM_PAIRS:
+            raise RobustBCError(
+                f"a rate of {max(self.rates)} leaves the oracle fewer than {MINIMUM_PAIRS} of {self.pairs} pairs."
+            )
+        for seed in self.seeds:
+            if check_seed(seed) == EVALUATION_SEED:
+                raise RobustBCError(f"seed {EVALUATION_SEED} is that of the evaluation's episodes; take another.")
+
+    def key(self, task: str, how: str, rate: float, method: str, seed: int) -> Key:
+        """The cell that a table shows there; where several places would be the same by definition, they are one."""
+        if method == EXPERT:
+            return Key(task, CLEAN, 0.0, EXPERT, 0)
+        if rate == 0 and method == ORACLE:
+            method = ORACLE_METHOD
+        if rate == 0 or method == ORACLE:
+            how = CLEAN
+        return Key(task, how, float(rate), method, seed)
+
+    def units(self) -> Iterator[list[Key]]:
+        """All seeds of a task, way, rate and method, in the order of work: a partial run has whole columns."""
+        seen: set[Key] = set()
+        for task in self.tasks:
+            places = [(self.hows[0], 0.0, EXPERT)]
+            places += [(how, rate, m) for rate in self.rates for how in self.hows for m in (*self.methods, ORACLE)]
+            for how, rate, method in places:
+                unit = dict.fromkeys(self.key(task, how, rate, method, seed) for seed in self.seeds)
+                if not seen.issuperset(unit):
+                    yield list(unit)
+                seen.update(unit)
+
+    def settings_of(self, method: str) -> dict[str, Any]:
+        """Those that a method's cells are fitted with, beside the defaults."""
+        return dict(self.method_settings.get(ORACLE_METHOD if method == ORACLE else method, {}))
+
+    def fingerprint(self, key: Key, mark: Mapping[str, Any]) -> dict[str, Any]:
+        """All that a cell depends on."""
+        common = {
+            "format": FORMAT,
+            "version": robust_bc.__version__,
+            "task": key.task,
+            "settings": dict(self.settings),
+            "demonstrations": dict(mark),
+            "method": key.method,
+            "episodes": self.episodes,
+            "evaluation_seed": EVALUATION_SEED,
+        }
+        if key.method == EXPERT:
+            return common
+        method = get_method(ORACLE_METHOD if key.method == ORACLE else key.method)
+        resolved = asdict(method.settings(self.settings_of(key.method)))
+        fit = {"how": key.how, "rate": key.rate, "pairs": self.pairs, "seed": key.seed, "method_settings": resolved}
+        return common | fit

@@ -1,0 +1,185 @@
+"""What `robust-bc benchmark mujoco` and `robust-bc benchmark driving` share: checking, running, writing, printing."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from robust_bc.cli.console import print_json, progress_bar, say, show
+from robust_bc.cli.tables import print_table
+from robust_bc.errors import RobustBCError
+
+if TYPE_CHECKING:
+    from robust_bc.benchmark.control_plan import ControlPlan
+    from robust_bc.benchmark.control_rows import ControlRow, Results, World
+    from robust_bc.benchmark.control_tables import Shown
+    from robust_bc.report import Block, Page
+
+HIDDEN = (128, 128)
+"""The trunk of every method: with the 64 of `fit`'s defaults, clean pairs of a walker are not learned well either."""
+HOWS = ("rollout", "relabel", "flip", "uniform")
+QUICK_RATES = (0.0, 0.3)
+QUICK_SEEDS = 2
+
+
+@dataclass(frozen=True)
+class ControlRequest:
+    """A benchmark as the command line asks for it."""
+
+    title: str
+    command: str
+    plan: ControlPlan
+    shown: Sequence[Shown]
+    out: Path
+    device: str = "auto"
+    variant: str = ""
+    json: bool = False
+    demonstration_settings: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """More of them for the page."""
+    extra: Callable[[Results], Mapping[str, Sequence[Block]]] = lambda results: {}
+    """More blocks for the page, by way to corrupt."""
+
+
+def first_to_last(seed: int, seeds: int) -> tuple[int, ...]:
+    """So many seeds from the first on."""
+    if seeds < 1:
+        raise RobustBCError(f"--seeds must be at least 1, but it is {seeds}.")
+    return tuple(range(seed, seed + seeds))
+
+
+def same_trunk(methods: Sequence[str], hidden: tuple[int, ...]) -> dict[str, dict[str, Any]]:
+    """The same hidden layers for every method and for the oracle."""
+    from robust_bc.benchmark.control_cells import ORACLE_METHOD
+
+    return {name: {"hidden": hidden} for name in (*methods, ORACLE_METHOD)}
+
+
+def known(what: str, given: Sequence[str], choices: Sequence[str]) -> tuple[str, ...]:
+    """What was given, if all of it is known."""
+    for name in given:
+        if name not in choices:
+            raise RobustBCError(f"there is no {what} '{name}' in this benchmark; it has {', '.join(choices)}.")
+    return tuple(given)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A benchmark that was computed and written."""
+
+    request: ControlRequest
+    rows: list[ControlRow]
+    content: dict[str, Any]
+    """What is in its JSON."""
+    page: Page
+
+
+def execute(request: ControlRequest) -> None:
+    """Compute what is missing, then write and print everything."""
+    finished = complete(request)
+    if request.json:
+        print_json(finished.content)
+        return
+    for task in request.plan.tasks:
+        for how in request.plan.hows:
+            _print(finished.rows, task, how, request.shown)
+    for sentence in finished.content["headlines"]:
+        show(sentence)
+    for name in ("table.md", "benchmark.json", "report.html"):
+        show(str(request.out / name))
+
+
+def complete(request: ControlRequest) -> Finished:
+    """Compute what is missing and write everything."""
+    import torch
+
+    from robust_bc.benchmark.control import run_control
+    from robust_bc.benchmark.control_rows import Results, make_rows
+    from robust_bc.cli.control_source import TeacherSource
+    from robust_bc.files import write_whole
+
+    # Products of this size gain little from a second thread, and on a busy machine threads wait for each other: a fleet
+    # of ten took 308 s with two threads and 14 s with one, beside other work.
+    torch.set_num_threads(1)
+    plan, out = request.plan, request.out
+    source = TeacherSource(plan.pairs, request.demonstration_settings)
+    write_whole(out / "command.txt", request.command + "\n")  # before the work: a folder that cannot be written is said
+    with progress_bar(request.title) as bar:
+        try:
+            cells = run_control(
+                plan, source, out, device=request.device, variant=request.variant, progress=bar, say=say
+            )
+        except KeyboardInterrupt:
+            say(f"stopped; finished cells are kept in '{out}', and the same command goes on from there.")
+            raise
+    results = Results(plan, cells, {task: _world(plan, task) for task in plan.tasks})
+    rows = make_rows(results)
+    content, page = _write(request, results, rows)
+    for failure in results.failures():
+        say(f"failed: {failure}")
+    return Finished(request, rows, content, page)
+
+
+def _world(plan: ControlPlan, task: str) -> World:
+    """The return of random actions is that of the task's own settings."""
+    from robust_bc.benchmark.control_rows import World
+    from robust_bc.worlds import find_world
+
+    world = find_world(task)
+    return World(world.metrics, world.reference.random if world.reference and not plan.settings else None)
+
+
+def _write(request: ControlRequest, results: Results, rows: list[ControlRow]) -> tuple[dict[str, Any], Page]:
+    """All files; gives what is in the JSON, and the page."""
+    from robust_bc.benchmark.control_headlines import headlines
+    from robust_bc.benchmark.control_page import make_page
+    from robust_bc.benchmark.control_rows import cells_as_csv, rows_as_csv
+    from robust_bc.benchmark.control_tables import tables_as_markdown
+    from robust_bc.benchmark.machine import machine, versions
+    from robust_bc.files import write_json, write_whole
+    from robust_bc.report import write_page
+
+    plan, out, computed = request.plan, request.out, machine()
+    finished = sorted(cell.finished for cell in results.cells.values() if cell.finished)
+    sentences = headlines(results, rows, request.shown)
+    content = {
+        "command": request.command,
+        "date": finished[-1] if finished else "",
+        "machine": computed,
+        "versions": versions(),
+        "headlines": sentences,
+        "failures": results.failures(),
+        "rows": [dataclasses.asdict(row) for row in rows],
+    }
+    facts = {
+        "command": request.command,
+        "machine": f"{computed['processor']}, {computed['cores']} cores",
+        "date": f"{finished[0]} to {finished[-1]}" if finished else "",
+        "seeds": f"{len(plan.seeds)}, from {plan.seeds[0]} on, the same for every method",
+        "pairs": str(plan.pairs),
+        "episodes": f"{plan.episodes} per policy, the same for all",
+        **request.facts,
+    }
+    page = make_page(
+        request.title, request.command, results, rows, request.shown, sentences, facts, request.extra(results)
+    )
+    write_json(out / "benchmark.json", content)
+    write_whole(out / "cells.csv", cells_as_csv(results))
+    write_whole(out / "table.csv", rows_as_csv(rows))
+    tables = tables_as_markdown(rows, request.shown)
+    write_whole(out / "table.md", f"`{request.command}`\n\n{' '.join(sentences)}\n\n{tables}")
+    write_page(out / "report.html", page)
+    return content, page
+
+
+def _print(rows: list[ControlRow], task: str, how: str, shown: Sequence[Shown]) -> None:
+    """Tables of means and worst seeds."""
+    from robust_bc.benchmark.control_tables import grids
+
+    for grid in grids(rows, task, how, shown):
+        worst = f", and the worst of {grid.asked} seeds" if grid.asked > 1 else ""
+        show(f"{task}, {how}: {grid.shown.title}, mean{worst}")
+        print_table(["method", *grid.heads], grid.as_lines(), grid.heads)

@@ -1,0 +1,41 @@
+"""One self-contained HTML page of tables, charts and replays, and the same blocks as Markdown and PNG."""
+
+from robust_bc.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Command,
+    Group,
+    Lines,
+    Page,
+    Replay,
+    ReplayEpisode,
+    Scatter,
+    Series,
+    Table,
+    Text,
+)
+from robust_bc.report.figures import lines_png
+from robust_bc.report.markdown import page_as_markdown, table_as_markdown
+from robust_bc.report.page import page_as_html, write_page
+
+__all__ = [
+    "Block",
+    "Cell",
+    "Column",
+    "Command",
+    "Group",
+    "Lines",
+    "Page",
+    "Replay",
+    "ReplayEpisode",
+    "Scatter",
+    "Series",
+    "Table",
+    "Text",
+    "lines_png",
+    "page_as_html",
+    "page_as_markdown",
+    "table_as_markdown",
+    "write_page",
+]
