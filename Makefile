@@ -15,7 +15,7 @@ help:
 	@echo "make check       format, lint and strict types, without changing anything"
 	@echo "make format      put the code into the house format"
 	@echo "make bench       speed and memory, as ratios measured in one run"
-	@echo "make docs        run the full synthetic benchmark and write docs/synthetic.md"
+	@echo "make docs        run the full benchmarks (hours) and write their pages in docs/"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -54,6 +54,7 @@ bench: $(VENV)/installed
 
 docs: $(VENV)/installed
 	@$(BIN)/python scripts/synthetic_page.py
+	@$(BIN)/python scripts/benchmark_page.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

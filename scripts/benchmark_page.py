@@ -1,6 +1,6 @@
 """Writes docs/benchmark.md and its figures from full runs of the control benchmarks (`make docs`).
 
-python scripts/benchmark_page.py [--seeds 10]
+python scripts/benchmark_page.py
 
 Finished cells in runs/ are kept: what was interrupted goes on, and what is finished is only written anew.
 """
@@ -8,8 +8,6 @@ Finished cells in runs/ are kept: what was interrupted goes on, and what is fini
 from __future__ import annotations
 
 import shlex
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,8 +21,11 @@ from robust_bc.report import Lines, lines_png, table_as_markdown
 
 Arguments = TypeVar("Arguments")
 DOCS = Path("docs")
+MUJOCO = "robust-bc benchmark mujoco --seeds 5"
+DRIVING = "robust-bc benchmark driving"
+CURVED = "robust-bc benchmark driving --road curved --seeds 5"
 INTRODUCTION = """\
-Written by `python scripts/benchmark_page.py`{options} from these runs:
+Written by `python scripts/benchmark_page.py` from these runs:
 
 {commands}
 
@@ -44,21 +45,17 @@ A page with sortable tables, learning curves, ρ over the data and replays is wr
 """
 
 
-def main(arguments: Sequence[str]) -> None:
+def main() -> None:
     """Run, or go on; then write."""
-    mujoco = shlex.join(["robust-bc", "benchmark", "mujoco", *arguments])
-    driving = shlex.join(["robust-bc", "benchmark", "driving", *arguments])
-    curved = f"{driving} --road curved"
     parts = [
-        complete(benchmark_mujoco.request(_parsed(benchmark_mujoco.MujocoArguments, mujoco), mujoco)),
-        complete(benchmark_driving.request(_parsed(benchmark_driving.DrivingArguments, driving), driving)),
-        complete(benchmark_driving.request(_parsed(benchmark_driving.DrivingArguments, curved), curved)),
+        complete(benchmark_mujoco.request(_parsed(benchmark_mujoco.MujocoArguments, MUJOCO), MUJOCO)),
+        complete(benchmark_driving.request(_parsed(benchmark_driving.DrivingArguments, DRIVING), DRIVING)),
+        complete(benchmark_driving.request(_parsed(benchmark_driving.DrivingArguments, CURVED), CURVED)),
     ]
     titles = ("MuJoCo", "Lane driving", "Lane driving, from the straight road to a curved one")
     first = parts[0].content
     named = ", ".join(f"{name} {number}" for name, number in first["versions"].items())
     text = "# The control benchmarks\n\n" + INTRODUCTION.format(
-        options=f" `{shlex.join(arguments)}`" if arguments else "",
         commands="\n".join(f"    {part.request.command}    # {part.page.facts['date']}" for part in parts),
         machine=f"{first['machine']['processor']}, {first['machine']['cores']}",
         versions=named,
@@ -100,4 +97,4 @@ def _tables(part: Finished) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

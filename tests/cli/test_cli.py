@@ -68,7 +68,7 @@ def test_train_writes_a_run_that_loads(dataset: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["magic"], "there is no command 'magic'; the commands are: tasks, "),
+        (["magic"], "there is no command 'magic'; the commands are: quickstart, tasks, "),
         (["benchmark", "magic"], "there is no command 'benchmark magic'"),
         (["train", "--dataset", "DATA", "--out", "run", "--method", "magic"], "there is no method 'magic'"),
         (["train", "--dataset", "none/such-v0", "--out", "run"], "neither a folder nor the id of a local Minari"),

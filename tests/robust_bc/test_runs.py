@@ -57,7 +57,7 @@ def test_a_run_leaves_everything_behind(tmp_path: Path, pairs: Demonstrations) -
     }
     about = json.loads((tmp_path / "run" / "run.json").read_text())
     assert about["finished"] is True
-    assert about["settings"]["tau_inverse"] == 3e-3
+    assert about["settings"]["tau_inverse"] == 1e-2
     assert about["versions"]["torch"] == torch.__version__
     assert any((tmp_path / "run" / "tensorboard").iterdir())
     assert load_policy(tmp_path / "run").members == 2  # a run folder can be loaded as it is
