@@ -7,8 +7,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-FAILURE = "failure"
-"""The entry of `info` with one sentence, in the last step of an episode that failed."""
+FAILURE = "robust_bc.failure"
+"""The entry of `info` with one sentence, in the last step of an episode that failed; an environment may have a
+`failure` of its own."""
 
 
 def reason_of(problem: BaseException) -> str:

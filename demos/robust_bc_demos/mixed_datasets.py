@@ -111,7 +111,7 @@ def mix(
         action_space=made.action_space,
         description=(
             f"{len(labels)} pairs of {request.task.name} ({kind}), {request.rate:.1%} corrupt by {request.how},"
-            f" seed {request.seed}"
+            f" seed {request.seed}{_shaken(request)}"
         ),
         command=command,
         settings=made.settings,
@@ -190,9 +190,21 @@ class _Pool:
         raise RobustBCError(f"teacher '{name}' made only {len(episodes)} short episodes; ask for fewer pairs.")
 
     def _disturbed(self, teacher: Teacher) -> Disturbed | None:
-        asked = self.request.disturbance
-        disturbance = self.request.task.disturbance if asked is None else asked
+        disturbance = _disturbance(self.request)
         return Disturbed(teacher, self.action_space, disturbance) if disturbance else None
+
+
+def _disturbance(request: MixRequest) -> float:
+    """Of the teachers' hands; episodes of a dataset are as they are."""
+    if request.clean is not None:
+        return 0.0
+    return request.task.disturbance if request.disturbance is None else request.disturbance
+
+
+def _shaken(request: MixRequest) -> str:
+    """An action may not be what led to the next observation: that must be said."""
+    disturbance = _disturbance(request)
+    return f", actions as meant by a teacher whose hand was shaken by {disturbance:g}" if disturbance else ""
 
 
 def _check_sources(request: MixRequest) -> None:

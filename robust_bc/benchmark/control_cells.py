@@ -14,7 +14,8 @@ from robust_bc.files import is_aside_of, write_all_whole
 from robust_bc.interrupts import interrupts_held
 
 FORMAT = 1
-"""Of a cell's file; a change of what a cell means counts it up, and all cells are computed anew."""
+"""Of a cell's file. Whoever changes what a cell means, in its file or by code that no setting tells of (a loss, a head,
+a metric of a task), counts it up, and all cells are computed anew."""
 CLEAN = "clean"
 """The way of cells that no corrupt pair has a part in: those of rate 0, the oracle's and the expert's."""
 ORACLE, ORACLE_METHOD = "oracle", "mlp"

@@ -94,6 +94,8 @@ def _shares(rows: Sequence[ControlRow]) -> list[str]:
 
 
 def _paper(rows: Sequence[ControlRow], shown: Shown) -> list[str]:
+    if not shown.paper:
+        return []
     better: list[str] = []
     worse: list[str] = []
     for row in rows:

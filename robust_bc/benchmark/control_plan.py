@@ -52,6 +52,8 @@ class ControlPlan:
                 raise RobustBCError(f"{name} is empty; name at least one.")
         for method in self.methods:
             check_method(method)
+        for method in (*self.methods, ORACLE_METHOD):
+            get_method(method).settings(self.settings_of(method))
         for rate in self.rates:
             if not 0 <= rate < 1:
                 raise RobustBCError(f"a rate must be at least 0 and below 1, but it is {rate}.")

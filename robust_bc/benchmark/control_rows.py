@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from robust_bc.benchmark.control_cells import EXPERT, ORACLE, Cell, Key
 from robust_bc.benchmark.control_plan import ControlPlan
-from robust_bc.evaluation.statistics import CONFIDENCE, mean_interval
+from robust_bc.evaluation.statistics import CONFIDENCE, mean_interval, rate_interval
 from robust_bc.metrics import Metric
 
 Array = NDArray[np.float64]
@@ -111,6 +111,9 @@ def _rows_of(results: Results, task: str, how: str, rate: float, method: str) ->
         # The expert has no seeds: its interval is over episodes.
         sample = values if expert else np.array([cell.mean(metric) for cell in cells])
         low, high = mean_interval(sample)
+        if kind == "rate" and (expert or (len(sample) > 1 and np.ptp(sample) == 0)):
+            # Seeds without a single collision are no proof that there never is one: the episodes have their say.
+            low, high = rate_interval(int(values.sum()), len(values))
         worst = sample.mean() if expert else sample.max() if metric in SMALLER_IS_BETTER else sample.min()
         yield ControlRow(
             *(task, how, float(rate), method, metric),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from robust_bc.benchmark import paper_numbers
@@ -26,6 +26,8 @@ class Shown:
     title: str
     digits: int = 0
     percent: bool = False
+    paper: bool = True
+    """Whether the paper measured the same; if it did not, its numbers are not shown beside ours."""
 
     def number(self, value: float) -> str:
         """Zero has no sign."""
@@ -42,6 +44,11 @@ DRIVING = (
 )
 
 
+def without_paper(shown: Sequence[Shown]) -> tuple[Shown, ...]:
+    """The same for a setting that is not the paper's."""
+    return tuple(replace(metric, paper=False) for metric in shown)
+
+
 class Grid:
     """The rows of one task, way and metric: methods down, rates across."""
 
@@ -54,7 +61,8 @@ class Grid:
         self.methods = list(dict.fromkeys(row.method for row in mine))
         self.asked = max([row.asked for row in mine], default=0)
         self.smaller_is_better = shown.metric in SMALLER_IS_BETTER
-        paper = paper_numbers.CHOICENET.get((task, shown.metric), {}) if how == paper_numbers.HOW else {}
+        alike = shown.paper and how == paper_numbers.HOW
+        paper = paper_numbers.CHOICENET.get((task, shown.metric), {}) if alike else {}
         self.paper = {rate: paper[rate] for rate in self.rates if rate in paper}
 
     @property
@@ -72,11 +80,11 @@ class Grid:
 
     def as_table(self) -> Table:
         """For the page and for Markdown."""
-        lines = [[Cell(method), *(self._cell(method, rate) for rate in self.rates)] for method in self.methods]
+        lines = [[Cell(method, method), *(self._cell(method, rate) for rate in self.rates)] for method in self.methods]
         if self.paper:
             said = [self.paper.get(rate) for rate in self.rates]
             cells = [Cell(NOTHING) if value is None else Cell(self.shown.number(value), value) for value in said]
-            lines.append([Cell(paper_numbers.NAME), *cells])
+            lines.append([Cell(paper_numbers.NAME, paper_numbers.NAME), *cells])
         better: Literal["high", "low"] = "low" if self.smaller_is_better else "high"
         return Table(
             title=self.shown.title,
@@ -121,7 +129,8 @@ class Grid:
         if self.asked < 2:
             return "One seed, so there is no interval. " + WHO
         pooled = (
-            " Counts are of the episodes of all seeds."
+            " Counts are of the episodes of all seeds; where all seeds have the same rate, and for the expert, its"
+            " interval is Wilson's over these episodes."
             if any(row.hits is not None for row in self.found.values())
             else ""
         )

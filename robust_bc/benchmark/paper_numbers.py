@@ -9,6 +9,7 @@ from __future__ import annotations
 
 NAME = "paper's ChoiceNet"
 HOW = "rollout"
+MUJOCO_PAIRS = 500
 
 # (task, metric) -> {share of corrupt pairs: value}
 CHOICENET: dict[tuple[str, str], dict[float, float]] = {

@@ -99,12 +99,14 @@ def complete(request: ControlRequest) -> Finished:
     from robust_bc.benchmark.control import run_control
     from robust_bc.benchmark.control_rows import Results, make_rows
     from robust_bc.cli.control_source import TeacherSource
+    from robust_bc.devices import resolve_device
     from robust_bc.files import write_whole
 
     # Products of this size gain little from a second thread, and on a busy machine threads wait for each other: a fleet
     # of ten took 308 s with two threads and 14 s with one, beside other work.
     torch.set_num_threads(1)
     plan, out = request.plan, request.out
+    resolve_device(request.device)  # or a wrong one would leave a folder behind
     source = TeacherSource(plan.pairs, request.demonstration_settings)
     write_whole(out / "command.txt", request.command + "\n")  # before the work: a folder that cannot be written is said
     with progress_bar(request.title) as bar:
@@ -157,7 +159,7 @@ def _write(request: ControlRequest, results: Results, rows: list[ControlRow]) ->
     facts = {
         "command": request.command,
         "machine": f"{computed['processor']}, {computed['cores']} cores",
-        "date": f"{finished[0]} to {finished[-1]}" if finished else "",
+        "date": f"{_moment(finished[0])} to {_moment(finished[-1])}" if finished else "",
         "seeds": f"{len(plan.seeds)}, from {plan.seeds[0]} on, the same for every method",
         "pairs": str(plan.pairs),
         "episodes": f"{plan.episodes} per policy, the same for all",
@@ -173,6 +175,11 @@ def _write(request: ControlRequest, results: Results, rows: list[ControlRow]) ->
     write_whole(out / "table.md", f"`{request.command}`\n\n{' '.join(sentences)}\n\n{tables}")
     write_page(out / "report.html", page)
     return content, page
+
+
+def _moment(finished: str) -> str:
+    """A time of a cell as a person reads it; cells tell it in UTC."""
+    return finished[:16].replace("T", " ") + " UTC"
 
 
 def _print(rows: list[ControlRow], task: str, how: str, shown: Sequence[Shown]) -> None:

@@ -80,7 +80,7 @@ def run(args: Sequence[str]) -> None:
 def request(given: DrivingArguments, command: str) -> ControlRequest:
     """The benchmark that these arguments mean, checked."""
     from robust_bc.benchmark.control_plan import ControlPlan
-    from robust_bc.benchmark.control_tables import DRIVING
+    from robust_bc.benchmark.control_tables import DRIVING, without_paper
 
     quick, curved = given.quick, given.road == "curved"
     variant, out = "curved" if curved else "", given.out
@@ -107,7 +107,7 @@ def request(given: DrivingArguments, command: str) -> ControlRequest:
             episodes=given.episodes if given.episodes is not None else QUICK_EPISODES if quick else 1000,
             settings={"shape": "curved"} if curved else {},
         ),
-        shown=DRIVING,
+        shown=without_paper(DRIVING) if curved else DRIVING,  # the paper's road is straight
         out=out,
         device=given.device,
         variant=variant,

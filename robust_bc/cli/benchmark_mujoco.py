@@ -76,7 +76,8 @@ def run(args: Sequence[str]) -> None:
 def request(given: MujocoArguments, command: str) -> ControlRequest:
     """The benchmark that these arguments mean, checked."""
     from robust_bc.benchmark.control_plan import ControlPlan
-    from robust_bc.benchmark.control_tables import MUJOCO
+    from robust_bc.benchmark.control_tables import MUJOCO, without_paper
+    from robust_bc.benchmark.paper_numbers import MUJOCO_PAIRS
 
     quick = given.quick
     return ControlRequest(
@@ -92,8 +93,20 @@ def request(given: MujocoArguments, command: str) -> ControlRequest:
             method_settings=same_trunk(given.methods, given.hidden),
             episodes=given.episodes if given.episodes is not None else QUICK_EPISODES if quick else 100,
         ),
-        shown=MUJOCO,
+        shown=MUJOCO if given.pairs == MUJOCO_PAIRS else without_paper(MUJOCO),
         out=given.out or Path("runs/benchmark-mujoco-quick" if quick else "runs/benchmark-mujoco"),
         device=given.device,
         json=given.json,
+        facts={"demonstrations": _shaken(given.tasks)},
+    )
+
+
+def _shaken(tasks: Sequence[str]) -> str:
+    """How the teachers showed what they do."""
+    from robust_bc_envs.tasks import find_task
+
+    amounts = ", ".join(f"{find_task(task).disturbance:g} ({task})" for task in tasks)
+    return (
+        f"what the teachers meant to do, while Gaussian noise of {amounts} of half the action space was added to what"
+        " was done (DART)"
     )

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robust_bc.cli.replays import OUTCOMES, REPLAYED
+from robust_bc.errors import RobustBCError
 
 if TYPE_CHECKING:
     from robust_bc.benchmark.control_cells import Cell
     from robust_bc.benchmark.control_rows import Results
     from robust_bc.report import Replay, ReplayEpisode
+
+SAME = 1e-6
+"""Returns are equal to the bit on the same machine; another may round otherwise."""
 
 
 def replays(results: Results, policies: Path, task: str, expert: Any) -> dict[str, list[Replay]]:
@@ -40,10 +45,12 @@ def _replay(results: Results, policies: Path, task: str, how: str, rate: float, 
         folder = policies / cell.key.folder
         if method == EXPERT:
             drivers[method] = expert, cell
-        elif folder.is_dir():  # cells that another first seed was asked for have none
-            drivers[method] = load_policy(folder, device="cpu"), cell
+        elif folder.is_dir():  # cells that another first seed was asked for may have none
+            with contextlib.suppress(RobustBCError):  # a damaged one must not cost the tables
+                drivers[method] = load_policy(folder, device="cpu"), cell
     chosen = _chosen([cell for _, cell in drivers.values()])
-    driven = [_drive(name, policy, cell, plan.settings, chosen) for name, (policy, cell) in drivers.items()]
+    attempts = [_drive(name, policy, cell, plan.settings, chosen) for name, (policy, cell) in drivers.items()]
+    driven = [attempt for attempt in attempts if attempt is not None]
     if not driven:
         return None
     return Replay(
@@ -65,7 +72,8 @@ def _chosen(cells: list[Cell]) -> list[int]:
 
 def _drive(
     name: str, policy: Any, cell: Cell, settings: Any, chosen: list[int]
-) -> tuple[dict[str, Any], list[ReplayEpisode]]:
+) -> tuple[dict[str, Any], list[ReplayEpisode]] | None:
+    """Road and episodes, or None if this policy is not the one that was measured: the folder has another seed's."""
     from robust_bc.benchmark.control_plan import EVALUATION_SEED
     from robust_bc.evaluation.evaluating import play
     from robust_bc.report import ReplayEpisode
@@ -75,9 +83,10 @@ def _drive(
     seeds = episode_seeds(EVALUATION_SEED, max(chosen) + 1)
     road: dict[str, Any] = {}
     episodes = []
-    for index, episode in zip(
-        chosen, play(policy, cell.key.task, [seeds[i] for i in chosen], settings=settings), strict=True
-    ):
+    played = play(policy, cell.key.task, [seeds[index] for index in chosen], settings=settings)
+    if not np.allclose([episode.total for episode in played], cell.values("return")[chosen], rtol=SAME, atol=SAME):
+        return None
+    for index, episode in zip(chosen, played, strict=True):
         road, cars, poses = replay_lane_driving(settings, episode)
         value = {metric: float(numbers[index] or 0) for metric, numbers in cell.episodes.items()}
         outcome = next((words for metric, words in OUTCOMES.items() if value[metric]), "out of time")

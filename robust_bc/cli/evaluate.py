@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,7 @@ from robust_bc.cli.console import print_json, progress_bar, say, show
 from robust_bc.cli.replays import driving_replay
 from robust_bc.cli.tables import print_table
 from robust_bc.errors import RobustBCError
+from robust_bc.seeding import check_seed
 
 if TYPE_CHECKING:
     from robust_bc import Evaluation
@@ -66,7 +68,11 @@ def run(args: Sequence[str]) -> None:
 
 def execute(arguments: EvaluateArguments, command: str) -> None:
     """Check everything, roll everything out, then write and print."""
-    names = not_empty("policy", tuple(name for word in arguments.policy for name in word.split(",") if name))
+    given = (name for word in arguments.policy for name in word.split(",") if name)
+    names = not_empty("policy", tuple(dict.fromkeys(given)))  # doubles count once
+    check_seed(arguments.seed)
+    if arguments.episodes < 1:
+        raise RobustBCError(f"episodes must be at least 1, but it is {arguments.episodes}.")
     reference = _reference(arguments)
     settings = dict(arguments.env)
     if arguments.video is not None:
@@ -125,6 +131,9 @@ def _reference(arguments: EvaluateArguments) -> Reference | None:
     expert, random = arguments.expert_return, arguments.random_return
     if (expert is None) != (random is None):
         raise RobustBCError("--expert-return and --random-return belong together; give both or none.")
+    for option, value in (("--expert-return", expert), ("--random-return", random)):
+        if value is not None and not math.isfinite(value):
+            raise RobustBCError(f"{option} must be a finite number, but it is {value}.")
     return None if expert is None or random is None else Reference(random=random, expert=expert)
 
 
@@ -151,7 +160,7 @@ def _facts(arguments: EvaluateArguments, command: str) -> dict[str, str]:
         "command": command,
         "episodes": f"{arguments.episodes} for each policy, seed {arguments.seed}",
         "machine": f"{about['processor']}, {about['cores']} cores",
-        "date": datetime.now().astimezone().isoformat(timespec="minutes"),
+        "date": f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
     }
 
 

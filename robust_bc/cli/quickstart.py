@@ -100,7 +100,7 @@ def summary(parts: Sequence[Finished]) -> Table:
             {method: Cell(shown.number(row.mean), row.mean, strong=method in best) for method, row in found.items()}
         )
     methods = list(dict.fromkeys(method for column in cells for method in column))
-    lines = [[Cell(method), *(column.get(method, Cell(NOTHING)) for column in cells)] for method in methods]
+    lines = [[Cell(method, method), *(column.get(method, Cell(NOTHING)) for column in cells)] for method in methods]
     return Table("What they learned", columns, lines, note=f"30 % of the demonstrations are bad. {WHO}")
 
 

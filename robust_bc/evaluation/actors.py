@@ -77,6 +77,8 @@ class FleetActor:
                 given = np.asarray(function(observations if len(rows) == len(observations) else observations[rows]))
         except RobustBCError as problem:
             sentence = str(problem)
+        except MemoryError:  # no fault of the policy, and nothing to keep as its failure
+            raise
         except Exception as problem:  # whatever someone's policy does
             sentence = f"the policy failed: {reason_of(problem)}."
         else:
@@ -84,7 +86,11 @@ class FleetActor:
             if given.shape == wanted and given.dtype.kind in "fiu":
                 actions[rows] = given
                 return
-            sentence = f"the policy gives actions of the shape {given.shape}, but the task takes {wanted}."
+            sentence = (
+                f"the policy gives actions of the shape {given.shape}, but the task takes {wanted}."
+                if given.shape != wanted
+                else f"the policy gives actions of the type {given.dtype}, but the task takes {self.space.dtype}."
+            )
         self.broken[policy] = sentence
         self._fail(rows, sentence)
 

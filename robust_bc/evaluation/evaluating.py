@@ -85,7 +85,11 @@ def evaluate_fleet(
 
 
 def play(policy: Any, task: str, seeds: Sequence[int], *, settings: Mapping[str, Any] | None = None) -> list[Episode]:
-    """The episodes of these seeds with all that was seen and done: the very ones that `evaluate` measures."""
+    """The episodes of these seeds with all that was seen and done.
+
+    They are the very ones that `evaluate` measures, if the policy's answers do not depend on the batch. (Those of
+    Stable-Baselines3's models do, in their last bits.)
+    """
     world = find_world(task)
     worlds = world.make(batch_size(len(seeds), world.slots), dict(settings or {}))
     try:

@@ -21,7 +21,7 @@ from robust_bc.benchmark.control_rows import (
     rows_as_csv,
     share_of,
 )
-from robust_bc.benchmark.control_tables import DRIVING, MUJOCO, grids, percent, tables_as_markdown
+from robust_bc.benchmark.control_tables import DRIVING, MUJOCO, grids, percent, tables_as_markdown, without_paper
 from robust_bc.report import Page, page_as_html
 from tests.benchmark_control.fakes import driving, results
 
@@ -137,6 +137,26 @@ def test_rates_have_counts_and_an_interval_over_seeds() -> None:
     text = tables_as_markdown(make_rows(got), DRIVING)
     assert "10.00 % [0.00 % to 20.00 %, worst 20.00 %, 3 of 30]" in text
     assert "| paper's ChoiceNet | 0.314 | 0.368 |" in text
+
+
+def test_no_collision_at_all_is_no_proof() -> None:
+    got = driving(lambda key: 0, hows=("rollout",), seeds=(0, 1, 2))
+    rows = make_rows(got)
+    row, expert = (found(rows, "rollout", 0.3, method, "collision") for method in ("mlp", "expert"))
+    # Wilson's interval without a hit ends at z² / (n + z²).
+    assert (row.mean, row.low, row.high) == pytest.approx((0, 0, 3.8415 / 33.8415), abs=1e-4)
+    assert (expert.low, expert.high) == pytest.approx((0, 3.8415 / 13.8415), abs=1e-4)
+    assert "interval is Wilson's over these episodes" in tables_as_markdown(rows, DRIVING)
+    alone = found(make_rows(driving(lambda key: 0, seeds=(0,))), "flip", 0.3, "mlp", "collision")
+    assert (alone.low, alone.high) == (0, 0)  # one seed has no interval, and none is shown
+
+
+def test_another_setting_is_not_compared_with_the_paper() -> None:
+    got = results(lambda key: 2000.0, hows=("rollout",), rates=(0.2, 0.3))
+    rows = make_rows(got)
+    for shown, expected in ((MUJOCO, True), (without_paper(MUJOCO), False)):
+        assert ("paper" in tables_as_markdown(rows, shown)) is expected
+        assert ("paper" in " ".join(headlines(got, rows, shown))) is expected
 
 
 def test_sentences_say_who_is_ahead_and_who_is_not() -> None:

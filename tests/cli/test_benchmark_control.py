@@ -65,7 +65,9 @@ def test_mujoco(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # The expert, at rate 0 three methods, at 30 % two ways with three methods, and the oracle.
     cells = list(csv.DictReader((out / "cells.csv").read_text().splitlines()))
     assert len(cells) == 1 + 3 + 2 * 3 + 1
-    assert "<html" in (out / "report.html").read_text()
+    page = (out / "report.html").read_text()
+    assert "<html" in page
+    assert "Gaussian noise of 0.3 (halfcheetah) of half the action space" in page
     tables = (out / "table.md").read_text()
     assert tables.startswith(f"`robust-bc {words}`")
     before = {path: path.stat().st_mtime_ns for path in (out / "cells").rglob("*.json")}
@@ -119,6 +121,27 @@ def test_replays_are_the_episodes_that_were_measured(tmp_path: Path) -> None:
     assert not len(collisions) or str(collisions[0]) in chosen
 
 
+def test_a_policy_of_another_seed_is_not_replayed(tmp_path: Path) -> None:
+    words = f"driving --rates 0.2 --methods mlp --episodes 3 --pairs 100 --out {tmp_path}"
+    execute(asked(f"{words} --seeds 2"))
+    later = asked(f"{words} --seed 1 --seeds 1")  # its cells are there, its policies are not
+    results = Results(later.plan, run_control(later.plan, TeacherSource(100), tmp_path), {})
+    (replay,) = later.extra(results)["rollout"]
+    assert isinstance(replay, Replay)
+    assert {episode.policy for episode in replay.episodes} == {"expert"}
+    for model in (tmp_path / "policies").rglob("model.safetensors"):
+        model.write_bytes(b"")
+    execute(asked(f"{words} --seeds 2"))  # a damaged policy costs its replay and no table
+
+
+def test_only_the_papers_setting_is_compared_with_it() -> None:
+    compared = {
+        words: any(shown.paper for shown in asked(words).shown)
+        for words in ("mujoco", "mujoco --pairs 501", "driving", "driving --road curved")
+    }
+    assert list(compared.values()) == [True, False, True, False]
+
+
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
     words = "benchmark mujoco --tasks halfcheetah --hows flip --rates 0 --seeds 1 --episodes 1 --out out"
     process = subprocess.Popen(
@@ -164,6 +187,7 @@ def test_quick_gives_way_to_what_is_said() -> None:
         ("mujoco --seeds 0", "--seeds must be at least 1, but it is 0."),
         ("mujoco --seed -1", "seed must be a whole number of at least 0, but it is -1."),
         ("mujoco --episodes 0", "episodes must be at least 1, but it is 0."),
+        ("mujoco --hidden 0", "setting 'hidden' must be widths of at least 1, but it is (0,)."),
         ("mujoco --tasks ,", "tasks is empty; name at least one."),
         ("driving --pairs 1", "leaves the oracle fewer than 2 of 1 pairs."),
         ("driving --road bent", "bent"),

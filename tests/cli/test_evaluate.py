@@ -64,8 +64,10 @@ def test_settings_references_and_films(tmp_path: Path, capsys: pytest.CaptureFix
         (["--policy", "nobody"], "has no teacher 'nobody'"),
         ([], "--policy is empty"),
         (["--policy", "safe", "--episodes", "0"], "episodes must be at least 1"),
+        (["--policy", "safe", "--seed", "-1"], "seed must be a whole number of at least 0"),
         (["--policy", "safe", "--expert-return", "3"], "belong together"),
         (["--policy", "safe", "--expert-return", "3", "--random-return", "3"], "they must differ"),
+        (["--policy", "safe", "--expert-return", "inf", "--random-return", "3"], "--expert-return must be a finite"),
         (["--policy", "safe", "--video", "film.avi"], r"the endings are \.gif and \.mp4"),
         (["--policy", "safe", "--video", "film.gif", "--video-episode", "100"], "the episodes are 0 to 99"),
         (["--policy", "safe", "--env", "wheels=3"], "has no setting 'wheels'"),
@@ -74,7 +76,14 @@ def test_settings_references_and_films(tmp_path: Path, capsys: pytest.CaptureFix
 def test_what_is_wrong_is_said_before_the_work(args: list[str], sentence: str, tmp_path: Path) -> None:
     with pytest.raises(RobustBCError, match=sentence):
         run(["--task", "lane-driving", "--out", str(tmp_path / "out"), *args])
-    assert not list(tmp_path.glob("out/*.html"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_policy_that_is_named_twice_counts_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--policy", "safe,safe", "--policy", "safe", "--episodes", "1", "--env", "length=60,cars=1"]
+    found = evaluated(capsys, "--task", "lane-driving", *given, "--out", str(tmp_path / "out"))
+    assert [one["policy"] for one in found["evaluations"]] == ["safe"]
+    assert (tmp_path / "out" / "report.html").exists()
 
 
 def test_a_policy_of_another_task_is_refused(tmp_path: Path) -> None:

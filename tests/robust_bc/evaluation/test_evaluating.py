@@ -122,11 +122,15 @@ def test_a_policy_that_raises_fails_alone(line: Any) -> None:
     def wide(observations: NDArray[Any]) -> NDArray[Any]:
         return np.zeros((len(observations), 3))
 
-    first, second, third = evaluate_fleet([late, half, wide], "line", 20)
+    def words(observations: NDArray[Any]) -> NDArray[Any]:
+        return np.full((len(observations), 1), "left")
+
+    first, second, third, fourth = evaluate_fleet([late, half, wide, words], "line", 20)
     assert {row["failure"] for row in first.rows} == {"the policy failed: ZeroDivisionError: too far."}
     assert second.rows == evaluate(half, "line", 20).rows
     assert [row["seed"] for row in third.rows] == SEEDS
     assert all("gives actions of the shape" in str(row["failure"]) for row in third.rows)
+    assert all("gives actions of the type <U4, but the task takes float" in str(r["failure"]) for r in fourth.rows)
 
 
 def test_a_policy_of_another_size_is_told_so(line: Any) -> None:

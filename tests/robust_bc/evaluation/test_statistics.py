@@ -29,6 +29,14 @@ def test_the_bootstrap_comes_close_to_the_normal_interval() -> None:
     assert mean_interval(sample) == (low, high)  # the same sample, the same interval
 
 
+def test_a_bootstrap_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = np.random.default_rng(1).normal(size=301)
+    monkeypatch.setattr("robust_bc.evaluation.statistics.RESAMPLED", 10**8)
+    whole = mean_interval(sample)
+    monkeypatch.setattr("robust_bc.evaluation.statistics.RESAMPLED", 10_000)
+    assert mean_interval(sample) == whole
+
+
 @pytest.mark.parametrize(("hits", "count"), [(0, 100), (3, 100), (50, 100), (1000, 1000)])
 def test_wilsons_interval(hits: int, count: int) -> None:
     z = stats.norm.ppf(0.975)
