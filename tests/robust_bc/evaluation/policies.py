@@ -51,7 +51,7 @@ class Line(gym.Env[Any, Any]):
         self.place += float(action[0])
         if self.breaks_in == "step" and self.draw > self.breaks_at and self.count == 2:
             raise ValueError("the line is broken\nsecond line")
-        told = {"place": self.place, "far": self.place > 1}
+        told = {"place": self.place, "far": self.place > 1, "failure": False}  # a word of its own
         return self._seen(), float(action[0]), self.count == self.last, False, told
 
     def _seen(self) -> NDArray[np.float64]:
