@@ -124,7 +124,7 @@ Rates = Annotated[tuple[float, ...], _comma_separated("RATE,RATE", float)]
 
 def command_line(command: str, args: Sequence[str]) -> str:
     """What the person typed, for the record."""
-    return shlex.join(["robust-bc", command, *args])
+    return shlex.join(["robust-bc", *command.split(), *args])
 
 
 def not_empty(name: str, values: tuple[Parsed, ...]) -> tuple[Parsed, ...]:

@@ -10,19 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from robust_bc.cli.console import print_json, progress_bar, say, show
 from robust_bc.cli.tables import print_table
-from robust_bc.errors import RobustBCError
 
 if TYPE_CHECKING:
     from robust_bc.benchmark.control_plan import ControlPlan
     from robust_bc.benchmark.control_rows import ControlRow, Results, World
     from robust_bc.benchmark.control_tables import Shown
     from robust_bc.report import Block, Page
-
-HIDDEN = (128, 128)
-"""The trunk of every method: with the 64 of `fit`'s defaults, clean pairs of a walker are not learned well either."""
-HOWS = ("rollout", "relabel", "flip", "uniform")
-QUICK_RATES = (0.0, 0.3)
-QUICK_SEEDS = 2
 
 
 @dataclass(frozen=True)
@@ -42,28 +35,6 @@ class ControlRequest:
     """More of them for the page."""
     extra: Callable[[Results], Mapping[str, Sequence[Block]]] = lambda results: {}
     """More blocks for the page, by way to corrupt."""
-
-
-def first_to_last(seed: int, seeds: int) -> tuple[int, ...]:
-    """So many seeds from the first on."""
-    if seeds < 1:
-        raise RobustBCError(f"--seeds must be at least 1, but it is {seeds}.")
-    return tuple(range(seed, seed + seeds))
-
-
-def same_trunk(methods: Sequence[str], hidden: tuple[int, ...]) -> dict[str, dict[str, Any]]:
-    """The same hidden layers for every method and for the oracle."""
-    from robust_bc.benchmark.control_cells import ORACLE_METHOD
-
-    return {name: {"hidden": hidden} for name in (*methods, ORACLE_METHOD)}
-
-
-def known(what: str, given: Sequence[str], choices: Sequence[str]) -> tuple[str, ...]:
-    """What was given, if all of it is known."""
-    for name in given:
-        if name not in choices:
-            raise RobustBCError(f"there is no {what} '{name}' in this benchmark; it has {', '.join(choices)}.")
-    return tuple(given)
 
 
 @dataclass(frozen=True)

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from robust_bc.cli.arguments import Device, Names, Rates, parse
-from robust_bc.cli.benchmark_control import (
-    HIDDEN,
-    HOWS,
-    QUICK_RATES,
-    QUICK_SEEDS,
-    ControlRequest,
-    execute,
-    first_to_last,
-    known,
-    same_trunk,
-)
+from robust_bc.cli.arguments import Names, command_line, parse
+from robust_bc.cli.benchmark_control import ControlRequest, execute
+from robust_bc.cli.control_arguments import HOWS, ControlArguments, known
 
 if TYPE_CHECKING:
     from robust_bc.benchmark.control_rows import Results
@@ -27,11 +17,11 @@ if TYPE_CHECKING:
 
 COMMAND = "benchmark driving"
 TASK = "lane-driving"
-QUICK_EPISODES = 100
+QUICK_EPISODES, EPISODES = 100, 1000
 
 
-@dataclass(frozen=True)
-class DrivingArguments:
+@dataclass(frozen=True, kw_only=True)
+class DrivingArguments(ControlArguments):
     """Fit every method to safe demonstrations with growing shares of careless ones, and let the policies drive.
 
     Tables show how often a policy collides and how far it strays from the lane's centre, over all seeds. Every finished
@@ -42,39 +32,17 @@ class DrivingArguments:
 
     hows: Names = ("rollout",)
     """Ways to corrupt, of rollout, relabel, flip and uniform (`robust-bc mix --help` tells what they are)."""
-    rates: Rates | None = None
-    """Shares of careless pairs, at least 0 and below 1; without, 0,0.1,0.2,0.3,0.4."""
-    methods: Names = ("choicenet", "mdn", "mlp")
-    """Methods to compare; `robust-bc methods` lists them."""
     pairs: int = 2000
     """Pairs of state and action that each policy learns from; of 500, even the oracle's policies sometimes collide."""
-    hidden: tuple[int, ...] = HIDDEN
-    """Widths of the hidden layers, the same for every method."""
-    seeds: int | None = None
-    """Number of seeds per cell; data and start of a fit come from its seed, the same for every method. Without, 10."""
-    seed: int = 0
-    """The first seed."""
     episodes: int | None = None
     """Episodes in which each policy is measured, the same for all; without, 1000."""
     road: Literal["straight", "curved"] = "straight"
     """Where policies are measured; demonstrations are always of the straight road, so curved is a transfer test."""
-    quick: bool = False
-    """A few minutes: 2 seeds, rates 0 and 0.3, 100 episodes, unless said otherwise."""
-    device: Device = "auto"
-    """Where to fit; auto takes CUDA, then MPS, then the CPU."""
-    out: Path | None = None
-    """Folder for cells, tables and the report; without, runs/benchmark-driving, with -curved or -quick behind."""
-    json: bool = False
-    """Print one JSON object on standard output and nothing else."""
 
 
 def run(args: Sequence[str]) -> None:
     """Parse and go."""
-    execute(
-        request(
-            parse(DrivingArguments, f"robust-bc {COMMAND}", args), shlex.join(["robust-bc", *COMMAND.split(), *args])
-        )
-    )
+    execute(request(parse(DrivingArguments, f"robust-bc {COMMAND}", args), command_line(COMMAND, args)))
 
 
 def request(given: DrivingArguments, command: str) -> ControlRequest:
@@ -99,12 +67,9 @@ def request(given: DrivingArguments, command: str) -> ControlRequest:
         plan=ControlPlan(
             tasks=(TASK,),
             hows=known("way to corrupt", given.hows, HOWS),
-            rates=given.rates if given.rates is not None else QUICK_RATES if quick else (0.0, 0.1, 0.2, 0.3, 0.4),
-            methods=given.methods,
-            seeds=first_to_last(given.seed, given.seeds if given.seeds is not None else QUICK_SEEDS if quick else 10),
+            **given.plan(),
             pairs=given.pairs,
-            method_settings=same_trunk(given.methods, given.hidden),
-            episodes=given.episodes if given.episodes is not None else QUICK_EPISODES if quick else 1000,
+            episodes=given.episodes if given.episodes is not None else QUICK_EPISODES if given.quick else EPISODES,
             settings={"shape": "curved"} if curved else {},
         ),
         shown=without_paper(DRIVING) if curved else DRIVING,  # the paper's road is straight
