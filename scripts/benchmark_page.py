@@ -8,6 +8,7 @@ Finished cells in runs/ are kept: what was interrupted goes on, and what is fini
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,6 +25,8 @@ DOCS = Path("docs")
 MUJOCO = "robust-bc benchmark mujoco --seeds 5"
 DRIVING = "robust-bc benchmark driving"
 CURVED = "robust-bc benchmark driving --road curved --seeds 5"
+UNITS = {"return": "return", "collision": "% of episodes", "lane_deviation_rms": "metres"}
+"""Beside the figures' axes."""
 INTRODUCTION = """\
 Written by `python scripts/benchmark_page.py` from these runs:
 
@@ -85,7 +88,10 @@ def _panels(part: Finished) -> list[Lines]:
     plan, shown = part.request.plan, part.request.shown
     chosen = shown[:1] if len(plan.hows) > 1 else shown[:2]
     return [
-        against_rate(grid, f"{task}, {how}" if len(plan.hows) > 1 else grid.shown.title)
+        replace(
+            against_rate(grid, f"{task}, {how}" if len(plan.hows) > 1 else grid.shown.title),
+            y_label=UNITS[grid.shown.metric],
+        )
         for task in plan.tasks
         for how in plan.hows
         for grid in grids(part.rows, task, how, chosen)
