@@ -53,7 +53,7 @@ How the defaults of ChoiceNet were found: by hand, on the three synthetic functi
 error against the clean function, as the paper did. No clean pair is used by any fit, but the *settings* have seen
 these functions. The random teachers of the second table were made afterwards; the two switches below were chosen with
 teachers of other seeds in sight. τ⁻¹ and the passes over which it falls were chosen last and elsewhere, on HalfCheetah
-and on driving, looking at the expert's own actions. 300 passes are all that 60 % of training allows: about 150 for the
+and on driving, looking at returns and collisions. 300 passes are all that 60 % of training allows: about 150 for the
 functions, all 300 for the teachers.
 
 **Early stopping is off by default.** On held-out corrupt pairs it makes ChoiceNet clearly worse on the teachers;
