@@ -42,11 +42,10 @@ while they show what they mean to do ([demos/README.md](../demos/README.md) tell
 over seeds, worst seed]`; the best mean of the fitted methods is bold.
 
 Read these tables with four things in mind. The oracle is an MLP, so a method that learns more than an MLP from clean
-pairs can exceed it (see the 0 % column), and 100 % is no limit then. No method stops early: on three seeds of
-HalfCheetah at 30 %, stopping the MLP and the MDN on held-out corrupt pairs (`robust-bc train --early-stopping`)
-rescued neither. ChoiceNet's `tau_passes` and `tau_inverse` were chosen by returns and collisions of trial runs at 30
-% on these tasks, on seeds that are among those shown here, so its numbers are a little too good for that. And five
-seeds are few: an interval by resampling five numbers is narrower than it should be.
+pairs can exceed it (see the 0 % column), and 100 % is no limit then. No method stops early; what that is worth on
+other data is in [defaults.md](defaults.md). ChoiceNet's `tau_passes` and `tau_inverse` were chosen by returns and
+collisions of trial runs at 30 % on these tasks, on seeds that are among those shown here, so its numbers are a little
+too good for that. And five seeds are few: an interval by resampling five numbers is narrower than it should be.
 
 A page with sortable tables, learning curves, ρ over the data and replays is written into the folder of each run
 (`report.html`):

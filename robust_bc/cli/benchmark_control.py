@@ -73,8 +73,7 @@ def complete(request: ControlRequest) -> Finished:
     from robust_bc.devices import resolve_device
     from robust_bc.files import write_whole
 
-    # Products of this size gain little from a second thread, and on a busy machine threads wait for each other: a fleet
-    # of ten took 308 s with two threads and 14 s with one, beside other work.
+    # Products of this size gain little from a second thread, and beside other work threads wait for each other.
     torch.set_num_threads(1)
     plan, out = request.plan, request.out
     resolve_device(request.device)  # or a wrong one would leave a folder behind
