@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,16 @@ from robust_bc.demonstrations import Demonstrations
 from robust_bc.devices import resolve_device
 from robust_bc.errors import RobustBCError
 from robust_bc.methods import get_method
-from robust_bc.methods.base import Method, Settings
+from robust_bc.methods.base import Method
+from robust_bc.methods.direct import DirectMethod
+from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.methods.settings import Settings
+from robust_bc.model import Model
 from robust_bc.normalisation import Normalisation
 from robust_bc.policy import Policy
 from robust_bc.seeding import MemberSeed, check_seed
 from robust_bc.training.data import make_fleet_data
+from robust_bc.training.history import History
 from robust_bc.training.trainer import Trainer
 
 LARGEST_FLEET = 64
@@ -26,11 +31,14 @@ LARGEST_FLEET = 64
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a fit is: steps done and in all, and the mean loss of the latest block."""
+    """How far a fit is: steps done and in all, and the mean loss of the latest block.
+
+    Of methods that are computed in one go, a policy is a step, and there is no loss.
+    """
 
     done: int
     total: int
-    loss: float
+    loss: float | None
 
 
 ProgressCallback = Callable[[Progress], None]
@@ -68,21 +76,24 @@ def fit_fleet(
     Every policy depends on its own demonstrations and seed only (0, 1, 2, ... unless given), not on its company.
     """
     plan = FitPlan.make(demonstrations, method, members, seeds, device, settings)
+    tell = progress or (lambda state: None)
+    return list(plan.computed(tell) if isinstance(plan.method, DirectMethod) else _trained(plan, tell))
+
+
+def _trained(plan: FitPlan, progress: ProgressCallback) -> Iterator[Policy]:
+    """Networks in fleets as large as memory allows, one fleet after another."""
+    steps = plan.network_settings.steps
     group = max(1, LARGEST_FLEET // plan.networks_per_policy)
     groups = [range(start, min(start + group, len(plan.seeds))) for start in range(0, len(plan.seeds), group)]
-    total = plan.settings.steps * len(groups)
-    policies: list[Policy] = []
     for number, which in enumerate(groups):
         trainer = plan.trainer(which)
-        before = number * plan.settings.steps
+        before, total = number * steps, len(groups) * steps
 
-        def report(trainer: Trainer, before: int = before) -> None:
-            if progress is not None:
-                progress(Progress(before + trainer.step, total, float(np.mean(trainer.history.values[-1][0]))))
+        def report(trainer: Trainer, before: int = before, total: int = total) -> None:
+            progress(Progress(before + trainer.step, total, float(np.mean(trainer.history.values[-1][0]))))
 
         trainer.run(report)
-        policies += plan.policies(which, trainer)
-    return policies
+        yield from plan.policies(which, trainer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,58 +145,88 @@ class FitPlan:
         )
 
     @property
+    def network_settings(self) -> NetworkSettings:
+        """The settings, of a method that trains networks."""
+        if not isinstance(self.settings, NetworkSettings):
+            raise TypeError(f"'{self.method.name}' trains no networks")
+        return self.settings
+
+    @property
     def networks_per_policy(self) -> int:
-        return self.members * self.settings.restarts
+        return self.members * self.network_settings.restarts * self.network_settings.peers
+
+    def computed(self, progress: ProgressCallback) -> Iterator[Policy]:
+        """The policies of a method that is computed in one go, one after another."""
+        assert isinstance(self.method, DirectMethod)
+        for policy, (pairs, maps) in enumerate(zip(self.demonstrations, self.normalisations, strict=True)):
+            model = self.method.fit(
+                self.settings,
+                maps.observations.forward(pairs.observations),
+                maps.actions.forward(pairs.actions),
+                [MemberSeed(self.seeds[policy], member) for member in range(self.members)],
+            )
+            progress(Progress(policy + 1, len(self.seeds), None))
+            yield self._policy(policy, model, None)
 
     def trainer(self, which: Sequence[int]) -> Trainer:
-        """A trainer for these policies: their members side by side, and the restarts of each member."""
+        """A trainer for these policies: their members side by side, the restarts of each, and the peers of those."""
+        method, settings = self.method, self.network_settings
+        assert isinstance(method, NetworkMethod)
         networks = [
-            (place, MemberSeed(self.seeds[policy], member, restart))
+            (place, MemberSeed(self.seeds[policy], member, restart, peer))
             for place, policy in enumerate(which)
             for member in range(self.members)
-            for restart in range(self.settings.restarts)
+            for restart in range(settings.restarts)
+            for peer in range(settings.peers)
         ]
-        held_out = self.settings.held_out if self.settings.needs_held_out else None
+        held_out = settings.held_out if settings.needs_held_out else None
         data = make_fleet_data(
             [self.demonstrations[policy] for policy in which],
             [self.normalisations[policy] for policy in which],
             networks,
             held_out,
+            lambda rows, seed: method.share_out(settings, rows, seed),
             self.device,
         )
-        return Trainer(self.method, self.settings, data, [seed for _, seed in networks], self.device)
+        return Trainer(method, settings, data, [seed for _, seed in networks], self.device)
 
     def policies(self, which: Sequence[int], trainer: Trainer) -> list[Policy]:
         """The policies of a finished trainer, with the best restart of each member."""
         trainer.finish()
+        settings = self.network_settings
         usable = trainer.finite_members()
         scores = trainer.score.cpu().numpy()
-        if self.settings.needs_held_out:
+        if settings.needs_held_out:
             usable &= np.isfinite(scores)  # weights from before a divergence are finite, but were never good
-        ranked = np.where(usable, scores, np.inf).reshape(-1, self.settings.restarts)
-        winners = (np.arange(len(ranked)) * self.settings.restarts + ranked.argmin(1)).reshape(-1, self.members)
+        # The peers of a restart stand or fall together.
+        ranked = np.where(usable, scores, np.inf).reshape(-1, settings.restarts, settings.peers).mean(2)
+        best = np.arange(len(ranked)) * settings.restarts + ranked.argmin(1)  # (policies x members,)
+        winners = (best[:, None] * settings.peers + np.arange(settings.peers)).reshape(len(which), -1)
         return [
-            self._policy(policy, trainer, [int(network) for network in winners[place]], usable)
+            self._trained_policy(policy, trainer, [int(network) for network in winners[place]], usable)
             for place, policy in enumerate(which)
         ]
 
-    def _policy(
+    def _trained_policy(
         self, policy: int, trainer: Trainer, networks: list[int], usable: np.ndarray[Any, np.dtype[np.bool_]]
     ) -> Policy:
         if not usable[networks].all():
             raise RobustBCError(
                 f"training of '{self.method.name}' with seed {self.seeds[policy]} diverged; lower learning_rate"
-                f" (it is {self.settings.learning_rate})."
+                f" (it is {self.network_settings.learning_rate})."
             )
         pairs = self.demonstrations[policy]
-        fleet = self.method.fleet(self.settings, self.members, pairs.observation_size, pairs.action_size)
+        fleet = trainer.method.fleet(trainer.settings, len(networks), pairs.observation_size, pairs.action_size)
         fleet.load_state_dict({name: t[networks].cpu() for name, t in trainer.fleet.state_dict().items()})
+        return self._policy(policy, fleet, trainer.history.select(networks))
+
+    def _policy(self, policy: int, model: Model, history: History | None) -> Policy:
         return Policy(
             self.method,
             self.settings,
-            fleet,
+            model,
             self.normalisations[policy],
-            pairs.action_space,
+            self.demonstrations[policy].action_space,
             self.device,
-            trainer.history.select(networks),
+            history,
         )

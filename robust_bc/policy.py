@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from robust_bc.demonstrations import as_numbers
 from robust_bc.errors import RobustBCError
-from robust_bc.fleet.network import Fleet
 from robust_bc.mixture import MixtureParameters, sample
+from robust_bc.model import Model
 from robust_bc.normalisation import Normalisation
 
 if TYPE_CHECKING:
-    from robust_bc.methods.base import Method, Settings
+    from robust_bc.methods.base import Method
+    from robust_bc.methods.settings import Settings
     from robust_bc.training.history import History
 
 Array = NDArray[np.float64]
@@ -45,7 +46,7 @@ class Policy:
         self,
         method: Method[Any],
         settings: Settings,
-        fleet: Fleet,
+        model: Model,
         normalisation: Normalisation,
         action_space: spaces.Box | None,
         device: torch.device,
@@ -57,10 +58,10 @@ class Policy:
         self.action_space = action_space
         self.device = device
         self.history = history
-        """How training went; None for a policy that was loaded from a folder."""
-        self._fleet = fleet.to(device).requires_grad_(False).eval()
-        self.members = int(next(self._fleet.parameters()).shape[0])
-        self._chooser = self._fleet.by_row()
+        """How training went; None for a policy that was loaded from a folder, or computed in one go."""
+        self._model = model.to(device).requires_grad_(False).eval()
+        self.members = self._model.members
+        self._chooser = self._model.by_row()
         self._generator = torch.Generator().manual_seed(0)
 
     def __repr__(self) -> str:
@@ -76,6 +77,11 @@ class Policy:
     @property
     def action_size(self) -> int:
         return len(self.normalisation.actions.centre)
+
+    @property
+    def pair_trust(self) -> Array | None:
+        """How far each pair was trusted that the policy was fitted to, (N,) in [0, 1]; None where it cannot tell."""
+        return self._model.pair_trust
 
     def reseed(self, seed: int) -> None:
         """Start the random stream of non-deterministic actions anew."""
@@ -121,7 +127,7 @@ class Policy:
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """The weights by name."""
-        return {name: tensor.detach() for name, tensor in self._fleet.state_dict().items()}
+        return {name: tensor.detach() for name, tensor in self._model.state_dict().items()}
 
     def _parts(self, batch: NDArray[Any]) -> list[NDArray[Any]]:
         """The batch in parts that bound the memory of a forward pass, whatever the number of members."""
@@ -131,7 +137,7 @@ class Policy:
     @torch.no_grad()
     def _parameters(self, batch: NDArray[Any]) -> MixtureParameters:
         normalised = torch.from_numpy(self.normalisation.observations.forward(batch).T).to(self.device)
-        parameters: MixtureParameters = self._fleet(normalised.unsqueeze(0))  # (1, S, B) serves all members
+        parameters: MixtureParameters = self._model(normalised.unsqueeze(0))  # (1, S, B) serves all members
         return parameters
 
     def _choose(self, batch: NDArray[Any], deterministic: bool) -> Array:

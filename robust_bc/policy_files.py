@@ -65,10 +65,11 @@ def load_policy(folder: str | Path, device: str | torch.device = "auto") -> Poli
         method = get_method(config["method"])
         settings = method.settings(config["settings"])
         sizes = config["members"], config["observation_size"], config["action_size"]
-        fleet = method.fleet(settings, *sizes)
-        fleet.load_state_dict(
-            {name.removeprefix("fleet."): t for name, t in tensors.items() if name.startswith("fleet.")}
-        )
+        learned = {name.removeprefix("fleet."): t for name, t in tensors.items() if name.startswith("fleet.")}
+        model = method.empty(settings, *sizes, learned)
+        model.load_state_dict(learned)
+        if model.members != sizes[0]:
+            raise ValueError("the model has another number of members than the configuration says")
         normalisation = Normalisation(
             observations=_affine(tensors, "observations", sizes[1]),
             actions=_affine(tensors, "actions", sizes[2]),
@@ -78,7 +79,7 @@ def load_policy(folder: str | Path, device: str | torch.device = "auto") -> Poli
         raise RobustBCError(f"'{place / CONFIG_FILE}' cannot be used: {problem}") from problem
     except (KeyError, TypeError, ValueError, RuntimeError) as problem:
         raise RobustBCError(f"'{place}' is not a policy this version can read: its files do not fit.") from problem
-    return Policy(method, settings, fleet, normalisation, space, chosen)
+    return Policy(method, settings, model, normalisation, space, chosen)
 
 
 def _policy_folder(folder: Path) -> Path:

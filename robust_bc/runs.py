@@ -22,6 +22,7 @@ from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.files import is_aside_of, make_folder, remove_asides, write_json, write_whole
 from robust_bc.fitting import FitPlan, Progress, ProgressCallback
+from robust_bc.methods.direct import DirectMethod
 from robust_bc.policy import Policy
 from robust_bc.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from robust_bc.training.curves import TensorBoardCurves
@@ -59,8 +60,28 @@ def train_run(
     plan = FitPlan.make([demonstrations], method, members, [seed], device, settings)
     about = _describe(plan, source)
     _claim(folder, about, resume)
+    tell = progress or (lambda state: None)
+    if isinstance(plan.method, DirectMethod):  # done in one go: there is nothing to go on from
+        write_json(folder / RUN_FILE, {**about, "finished": False})
+        (policy,) = plan.computed(tell)
+    else:
+        policy = _train(folder, plan, about, resume, checkpoint_seconds, tell)
+    policy.save(folder / POLICY_FOLDER)
+    write_json(folder / RUN_FILE, {**about, "finished": True})
+    return policy
+
+
+def _train(
+    folder: Path,
+    plan: FitPlan,
+    about: dict[str, Any],
+    resume: bool,
+    checkpoint_seconds: float,
+    progress: ProgressCallback,
+) -> Policy:
+    """Train networks with checkpoints, from the last one with `resume`."""
     trainer = plan.trainer([0])
-    mark = fingerprint([demonstrations], trainer)
+    mark = fingerprint(plan.demonstrations, trainer)
     checkpoint = folder / CHECKPOINT_FILE
     if resume and checkpoint.exists():
         read_checkpoint(checkpoint, trainer, mark)
@@ -79,19 +100,14 @@ def train_run(
             if time.monotonic() - saved_at >= checkpoint_seconds:
                 write_checkpoint(checkpoint, trainer, mark)
                 saved_at = time.monotonic()
-            if progress is not None:
-                loss = float(np.mean(trainer.history.values[-1][0]))
-                progress(Progress(trainer.step, plan.settings.steps, loss))
+            progress(Progress(trainer.step, trainer.settings.steps, float(np.mean(trainer.history.values[-1][0]))))
             if stop.is_set():  # nothing is lost on Ctrl-C
                 save_all()
                 raise KeyboardInterrupt
 
         trainer.run(after_block)
         save_all()
-    policy = plan.policies([0], trainer)[0]
-    policy.save(folder / POLICY_FOLDER)
-    write_json(folder / RUN_FILE, {**about, "finished": True})
-    return policy
+    return plan.policies([0], trainer)[0]
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Random streams that belong to one member and one purpose, whoever else is in the fleet.
 
-Every stream is made from (seed, member, restart, purpose, index) alone. Nothing carries over from one draw to the
+Every stream is made from (seed, member, restart, peer, purpose, index) alone. Nothing carries over from one draw to the
 next, so a resumed run needs no generator state and a member draws the same numbers in any fleet and on any device.
 """
 
@@ -24,16 +24,22 @@ class Purpose(IntEnum):
 
 @dataclass(frozen=True)
 class MemberSeed:
-    """Which network this is: one restart of one member of the policy with this seed."""
+    """Which network this is: one peer of one restart of one member of the policy with this seed."""
 
     seed: int
     member: int = 0
     restart: int = 0
+    peer: int = 0
 
     def stream(self, purpose: Purpose, index: int = 0) -> np.random.Generator:
-        """A fresh generator; restarts share their split, so that their held-out scores can be compared."""
+        """A fresh generator.
+
+        Restarts share their split, so that their held-out scores can be compared, and peers share all but their
+        start, so that they see the same batches.
+        """
         restart = 0 if purpose is Purpose.SPLIT else self.restart
-        sequence = np.random.SeedSequence(self.seed, spawn_key=(self.member, restart, int(purpose), index))
+        peer = (self.peer,) if self.peer and purpose is Purpose.INITIALISE else ()
+        sequence = np.random.SeedSequence(self.seed, spawn_key=(self.member, restart, int(purpose), index, *peer))
         return np.random.Generator(np.random.SFC64(sequence))
 
 

@@ -1,53 +1,33 @@
-"""Writes docs/defaults.md: what each default is worth, on the synthetic functions and on random teachers.
+"""Writes docs/defaults.md and its figures from a full run of the ablation: what each default is worth.
 
 python scripts/defaults_page.py [--seeds 5]
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import tyro
 
-from robust_bc import Demonstrations, fit_fleet
-from robust_bc.benchmark.functions import FUNCTIONS, grid, root_mean_square_error, uniform_outliers
-from robust_bc.benchmark.teachers import HOWS, make_teacher_task
 from robust_bc.files import write_whole
 
-# Every line changes one thing. "mlp" and "mdn" are there to show what stopping does for them.
-VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "choicenet, defaults": ("choicenet", {}),
-    "early stopping": ("choicenet", {"early_stopping": True}),
-    "restarts=4": ("choicenet", {"restarts": 4}),
-    "λ_L2 = 0": ("choicenet", {"l2_weight": 0.0}),
-    "λ_L2 = 1 falling over half of training": ("choicenet", {"l2_weight": 1.0, "l2_anneal": 0.5}),
-    "λ_L2 = 0.1 constant": ("choicenet", {"l2_weight_end": 0.1}),
-    "λ_KL = 0.1": ("choicenet", {"kl_weight": 0.1}),
-    "λ_KL = 1": ("choicenet", {"kl_weight": 1.0}),
-    "τ⁻¹ = 0.003": ("choicenet", {"tau_inverse": 3e-3}),
-    "τ⁻¹ falling over 300 passes": ("choicenet", {"tau_passes": 300.0}),
-    "τ⁻¹ not annealed": ("choicenet", {"tau_passes": 0.0}),
-    "σ_Z² = 1/e": ("choicenet", {"sigma_z": float(np.exp(-0.5))}),
-    "noise=local": ("choicenet", {"noise": "local"}),
-    "noise=shared": ("choicenet", {"noise": "shared"}),
-    "K = 2": ("choicenet", {"mixtures": 2}),
-    "action_scaling=robust": ("choicenet", {"action_scaling": "robust"}),
-    "mlp": ("mlp", {}),
-    "mlp, early stopping": ("mlp", {"early_stopping": True}),
-    "mdn": ("mdn", {}),
-    "mdn, early stopping": ("mdn", {"early_stopping": True}),
-    "oracle (mlp on clean pairs)": ("oracle", {}),
-    "oracle, early stopping": ("oracle", {"early_stopping": True}),
-}
-RATES = (0.0, 0.6, 0.8)
-TEACHER_RATES = (0.0, 0.3, 0.4)
+DOCS, RUNS = Path("docs"), Path("runs/docs/ablation")
+FIGURES = {"synthetic-functions.png": "ablation-functions.png", "random-teachers.png": "ablation-teachers.png"}
 
-INTRODUCTION = """# What the defaults are worth
+PAGE = """# What the defaults are worth
 
-Written by `{command}`. Every line changes one setting; every cell is
-the mean over {seeds} paired seeds, and in brackets the worst seed.
+Written by `python scripts/defaults_page.py --seeds {seeds}` from
+
+    {command}
+
+Every line changes one setting. Synthetic functions: RMSE against the function. Random teachers, 500 pairs: RMSE in
+units of the teacher's deviation. A cell is the mean over {seeds} paired seeds, its 95 % interval and the worst seed.
+It is `better` or `worse` where the interval of the paired difference to the defaults leaves out zero (never said of
+fewer than 5 seeds). That is a bootstrap of few seeds, and there are hundreds of cells: single verdicts can be chance,
+rows of them are not. The first table sums up: the geometric mean of a variant's errors as multiples of the defaults',
+and how many columns are better or worse.
 
 How the defaults of ChoiceNet were found: by hand, on the three synthetic functions with seeds 0 to 19, looking at the
 error against the clean function, as the paper did. No clean pair is used by any fit, but the *settings* have seen
@@ -62,62 +42,24 @@ and worse in others. **One start is the default**: no single start of these tabl
 teachers holding pairs out costs more than choosing among starts brings. **Robust action scaling is off**: where most
 actions sit on one value (`step` at 0 %), their median absolute deviation is next to nothing and the others are scaled
 out of reach.
+
+{tables}
+![each variant on the synthetic functions](ablation-functions.png)
+
+![each variant on the random teachers](ablation-teachers.png)
 """
 
 
-def main(seeds: int = 5, out: Path = Path("docs/defaults.md")) -> None:
-    """Fit all variants and write the page."""
-    text = [INTRODUCTION.format(command=f"python scripts/defaults_page.py --seeds {seeds}", seeds=seeds)]
-    text += ["## Synthetic functions: RMSE against the function\n", *_table(_synthetic(seeds))]
-    text += ["\n## Random teachers, 500 pairs: RMSE in units of the teacher's deviation\n", *_table(_teachers(seeds))]
-    write_whole(out, "\n".join(text) + "\n")
+def main(seeds: int = 5, out: Path = DOCS / "defaults.md") -> None:
+    """Run the ablation and write the page."""
+    command = f"robust-bc benchmark ablation --seeds {seeds}"
+    words = [*command.split()[1:], "--out", str(RUNS)]
+    subprocess.run([sys.executable, "-m", "robust_bc.cli.main", *words], check=True)
+    tables = (RUNS / "table.md").read_text().split("\n\n", 1)[1]
+    write_whole(out, PAGE.format(seeds=seeds, command=command, tables=tables))
+    for source, name in FIGURES.items():
+        write_whole(out.parent / name, (RUNS / source).read_bytes())
     print(f"wrote {out}")
-
-
-Errors = dict[str, dict[str, list[float]]]  # variant -> column -> one error per seed
-
-
-def _synthetic(seeds: int) -> Errors:
-    cells = [(name, rate, seed) for name in FUNCTIONS for rate in RATES for seed in range(seeds)]
-    data = [uniform_outliers(FUNCTIONS[name], rate, seed) for name, rate, seed in cells]
-    inputs = grid()
-    found: Errors = {}
-    for label in VARIANTS:
-        columns = found.setdefault(label, {})
-        for (name, rate, _), policy in zip(cells, _fit(label, data, [c[2] for c in cells]), strict=True):
-            error = root_mean_square_error(policy.predict(inputs)[0], FUNCTIONS[name], inputs)
-            columns.setdefault(f"{name} {rate:.0%}", []).append(error)
-    return found
-
-
-def _teachers(seeds: int) -> Errors:
-    cells = [(how, rate, seed) for how in HOWS for rate in TEACHER_RATES for seed in range(seeds)]
-    cells = [cell for cell in cells if cell[1] > 0 or cell[0] == HOWS[0]]  # clean data are the same for every how
-    tasks = [make_teacher_task(*cell) for cell in cells]
-    found: Errors = {}
-    for label in VARIANTS:
-        columns = found.setdefault(label, {})
-        policies = _fit(label, [task.demonstrations for task in tasks], [c[2] for c in cells])
-        for (how, rate, _), task, policy in zip(cells, tasks, policies, strict=True):
-            columns.setdefault(f"{how} {rate:.0%}" if rate else "clean", []).append(task.error(policy))
-    return found
-
-
-def _fit(label: str, data: list[Demonstrations], seeds: list[int]) -> Any:
-    method, settings = VARIANTS[label]
-    print(f"fitting {len(data)} x {label}", flush=True)
-    if method == "oracle":
-        return fit_fleet([pairs.clean() for pairs in data], "mlp", seeds=seeds, **settings)
-    return fit_fleet(data, method, seeds=seeds, **settings)
-
-
-def _table(errors: Errors) -> list[str]:
-    columns = list(next(iter(errors.values())))
-    lines = ["| variant | " + " | ".join(columns) + " |", "| --- |" + " --- |" * len(columns)]
-    for label, cells in errors.items():
-        shown = [f"{np.mean(cells[column]):.3f} ({max(cells[column]):.3f})" for column in columns]
-        lines.append(f"| {label} | " + " | ".join(shown) + " |")
-    return lines
 
 
 if __name__ == "__main__":

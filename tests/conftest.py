@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import signal
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,33 @@ from gymnasium import spaces
 from minari import create_dataset_from_buffers
 from minari.data_collector import EpisodeBuffer
 
-from robust_bc import Demonstrations
+from robust_bc import Demonstrations, method_names
+from robust_bc.methods import get_method
+from robust_bc.methods.network import NetworkMethod
 
 QUICK: dict[str, Any] = {"steps": 60, "batch_size": 32, "hidden": (16, 16)}
 """Settings under which a fit takes a moment; for tests of mechanics, not of learning."""
+
+
+def known_settings(method: str, **given: Any) -> dict[str, Any]:
+    """Those of the given settings that the method has: a Gaussian process takes no steps."""
+    known = {field.name for field in dataclasses.fields(get_method(method).settings_type)}
+    return {name: value for name, value in given.items() if name in known}
+
+
+def network_method(name: str) -> NetworkMethod[Any]:
+    """The method of that name, which trains networks."""
+    method = get_method(name)
+    assert isinstance(method, NetworkMethod)
+    return method
+
+
+NETWORK_METHODS = tuple(name for name in method_names() if isinstance(get_method(name), NetworkMethod))
+
+
+def quick(method: str) -> dict[str, Any]:
+    """Settings under which a fit of this method takes a moment."""
+    return known_settings(method, **QUICK)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from robust_bc.benchmark.control_cells import CLEAN, EXPERT, ORACLE, Cache, Cell, Key
+from robust_bc.benchmark.contenders import ORACLE
+from robust_bc.benchmark.control_cells import CLEAN, EXPERT, Cache, Cell, Key
 from robust_bc.benchmark.control_plan import ControlPlan, Source
 from robust_bc.benchmark.control_units import Evaluate, Progress, compute_expert, compute_unit
 from robust_bc.demonstrations import Demonstrations

@@ -18,8 +18,6 @@ FORMAT = 1
 a metric of a task), counts it up, and all cells are computed anew."""
 CLEAN = "clean"
 """The way of cells that no corrupt pair has a part in: those of rate 0, the oracle's and the expert's."""
-ORACLE, ORACLE_METHOD = "oracle", "mlp"
-"""The oracle is plain least squares on the clean pairs of the same mix."""
 EXPERT = "expert"
 """The good teacher itself, in the same episodes."""
 

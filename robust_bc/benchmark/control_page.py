@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from robust_bc.benchmark.control_cells import EXPERT, ORACLE, Cell
+from robust_bc.benchmark.contenders import ORACLE
+from robust_bc.benchmark.control_cells import EXPERT, Cell
 from robust_bc.benchmark.control_headlines import SHOWN_RATE
 from robust_bc.benchmark.control_rows import ControlRow, Results
 from robust_bc.benchmark.control_tables import Grid, Shown, grids, percent

@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 import robust_bc
-from robust_bc.benchmark.control_cells import CLEAN, EXPERT, FORMAT, ORACLE, ORACLE_METHOD, Key
+from robust_bc.benchmark.contenders import ORACLE, ORACLE_METHOD, find_contender
+from robust_bc.benchmark.control_cells import CLEAN, EXPERT, FORMAT, Key
 from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
-from robust_bc.methods import check_method, get_method
+from robust_bc.methods import get_method
 from robust_bc.seeding import check_seed
 
 EVALUATION_SEED = 1_000_000
@@ -44,19 +45,17 @@ class ControlPlan:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Of the environment in which policies are measured."""
     method_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """By method, beside the defaults; for tests of mechanics."""
+    """By contender, beside the defaults."""
 
     def __post_init__(self) -> None:
         for name in ("tasks", "hows", "rates", "methods", "seeds"):
             if not getattr(self, name):
                 raise RobustBCError(f"{name} is empty; name at least one.")
-        for method in self.methods:
-            check_method(method)
-        for method in (*self.methods, ORACLE_METHOD):
-            get_method(method).settings(self.settings_of(method))
         for rate in self.rates:
             if not 0 <= rate < 1:
                 raise RobustBCError(f"a rate must be at least 0 and below 1, but it is {rate}.")
+        for name in (*self.methods, ORACLE):
+            get_method(find_contender(name).method).settings(self.settings_of(name, max(self.rates)))
         for name in ("pairs", "episodes"):
             if getattr(self, name) < 1:
                 raise RobustBCError(f"{name} must be at least 1, but it is {getattr(self, name)}.")
@@ -72,7 +71,7 @@ class ControlPlan:
         """The cell that a table shows there; where several places would be the same by definition, they are one."""
         if method == EXPERT:
             return Key(task, CLEAN, 0.0, EXPERT, 0)
-        if rate == 0 and method == ORACLE:
+        if rate == 0 and method == ORACLE and ORACLE_METHOD in self.methods:
             method = ORACLE_METHOD
         if rate == 0 or method == ORACLE:
             how = CLEAN
@@ -90,9 +89,10 @@ class ControlPlan:
                     yield list(unit)
                 seen.update(unit)
 
-    def settings_of(self, method: str) -> dict[str, Any]:
-        """Those that a method's cells are fitted with, beside the defaults."""
-        return dict(self.method_settings.get(ORACLE_METHOD if method == ORACLE else method, {}))
+    def settings_of(self, name: str, rate: float) -> dict[str, Any]:
+        """Those that a contender's cells of this rate are fitted with, beside the defaults."""
+        contender = find_contender(name)
+        return contender.settings(self.method_settings.get(name, {}), rate)
 
     def fingerprint(self, key: Key, mark: Mapping[str, Any]) -> dict[str, Any]:
         """All that a cell depends on."""
@@ -108,7 +108,7 @@ class ControlPlan:
         }
         if key.method == EXPERT:
             return common
-        method = get_method(ORACLE_METHOD if key.method == ORACLE else key.method)
-        resolved = asdict(method.settings(self.settings_of(key.method)))
+        method = get_method(find_contender(key.method).method)
+        resolved = asdict(method.settings(self.settings_of(key.method, key.rate)))
         fit = {"how": key.how, "rate": key.rate, "pairs": self.pairs, "seed": key.seed, "method_settings": resolved}
         return common | fit

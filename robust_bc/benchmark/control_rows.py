@@ -10,7 +10,8 @@ from dataclasses import astuple, dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.benchmark.control_cells import EXPERT, ORACLE, Cell, Key
+from robust_bc.benchmark.contenders import ORACLE
+from robust_bc.benchmark.control_cells import EXPERT, Cell, Key
 from robust_bc.benchmark.control_plan import ControlPlan
 from robust_bc.evaluation.statistics import CONFIDENCE, mean_interval, rate_interval
 from robust_bc.metrics import Metric

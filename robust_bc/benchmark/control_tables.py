@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from robust_bc.benchmark import paper_numbers
-from robust_bc.benchmark.control_cells import EXPERT, ORACLE
+from robust_bc.benchmark.contenders import ORACLE
+from robust_bc.benchmark.control_cells import EXPERT
 from robust_bc.benchmark.control_rows import SHARE, SMALLER_IS_BETTER, ControlRow
 from robust_bc.report import Cell, Column, Table, table_as_markdown
 

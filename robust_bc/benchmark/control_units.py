@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from robust_bc.benchmark.control_cells import EXPERT, ORACLE, ORACLE_METHOD, Cell, Key
+from robust_bc.benchmark.contenders import find_contender
+from robust_bc.benchmark.control_cells import EXPERT, Cell, Key
 from robust_bc.benchmark.control_plan import EVALUATION_SEED, ControlPlan
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
@@ -18,6 +19,7 @@ from robust_bc.evaluation.evaluating import evaluate_fleet
 from robust_bc.evaluation.results import Evaluation
 from robust_bc.fitting import fit_fleet
 from robust_bc.methods import get_method
+from robust_bc.methods.network import NetworkSettings
 from robust_bc.policy import Policy
 
 CURVE_POINTS = 50
@@ -41,7 +43,7 @@ def compute_unit(
     """The cells of one method, each from its own demonstrations and seed, and the policies that could be fitted."""
     method = keys[0].method
     started = time.monotonic()
-    pairs = [mix.clean() for mix in demonstrations] if method == ORACLE else list(demonstrations)
+    pairs = [find_contender(method).sees(mix) for mix in demonstrations]
     fitted, failures = _fit(plan, keys, pairs, device, lambda share: progress(FIT_SHARE * share, "fitting"))
     middle = time.monotonic()
     measured, broken = _measure(
@@ -86,14 +88,15 @@ def _fit(
 ) -> tuple[dict[Key, Policy], dict[Key, str]]:
     """The policies, and a sentence for each that could not be fitted."""
     name = keys[0].method
-    method, settings = ORACLE_METHOD if name == ORACLE else name, plan.settings_of(name)
-    restarts = int(get_method(method).settings(settings).restarts)
+    method, settings = find_contender(name).method, plan.settings_of(name, keys[0].rate)
+    resolved = get_method(method).settings(settings)
+    networks = resolved.restarts * resolved.peers if isinstance(resolved, NetworkSettings) else SMALLEST_FLEET
 
     def fit(which: Sequence[int]) -> list[Policy]:
         # Products of many matrices round the last one of an odd number otherwise. With company of an even number a
         # policy has the same bits whichever seeds were missing: after a kill, or when seeds are added.
         padded = list(which)
-        while len(padded) * restarts % 2 or len(padded) * restarts < SMALLEST_FLEET:
+        while len(padded) * networks % 2 or len(padded) * networks < SMALLEST_FLEET:
             padded.append(which[-1])
         return fit_fleet(
             [pairs[index] for index in padded],

@@ -16,7 +16,7 @@ from robust_bc.benchmark.functions import (
     root_mean_square_error,
 )
 from robust_bc.benchmark.rows import Row, summarise
-from robust_bc.benchmark.synthetic import StepCallback
+from robust_bc.benchmark.synthetic import ShareCallback
 from robust_bc.fitting import fit_fleet
 
 FUNCTION = FUNCTIONS["cosexp"]
@@ -63,7 +63,7 @@ class CorrelationCurve:
 
 
 def run_correlation(
-    seeds: Sequence[int], device: str = "auto", progress: StepCallback | None = None
+    seeds: Sequence[int], device: str = "auto", progress: ShareCallback | None = None
 ) -> list[CorrelationCurve]:
     """Both kinds of corruption for every seed, in one fleet."""
     data = [corrupt_region(FUNCTION, how, seed) for how in HOWS for seed in seeds]
@@ -72,7 +72,7 @@ def run_correlation(
         method="choicenet",
         seeds=[*seeds] * len(HOWS),
         device=device,
-        progress=None if progress is None else lambda state: progress(state.done, state.total, "correlation"),
+        progress=None if progress is None else lambda state: progress(state.done / state.total, "correlation"),
         mixtures=MIXTURES,
     )
     inputs = grid(601)

@@ -10,15 +10,27 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from robust_bc.benchmark.contenders import ORACLE
 from robust_bc.benchmark.correlation import FUNCTION, CorrelationCurve
 from robust_bc.benchmark.functions import CORRUPT_REGION, get_function, grid, uniform_outliers
 from robust_bc.benchmark.rows import Row
-from robust_bc.benchmark.synthetic import ORACLE, Fit, SyntheticResult
+from robust_bc.benchmark.synthetic import Fit, SyntheticResult
 from robust_bc.files import write_whole
 
 # Okabe and Ito's palette, which the colour-blind can tell apart; the methods keep their colours in every figure.
 _PALETTE = ("#E69F00", "#56B4E9", "#CC79A7", "#F0E442", "#009E73", "#999999")
-_COLOURS = {"choicenet": "#0072B2", "mlp": "#D55E00", "mdn": "#009E73", ORACLE: "#000000"}
+_COLOURS = {
+    "choicenet": "#0072B2",
+    "mlp": "#D55E00",
+    "mdn": "#009E73",
+    "gpr": "#56B4E9",
+    "rgpr": "#CC79A7",
+    "tukey": "#E69F00",
+    ORACLE: "#000000",
+}
+_OTHERS = "#BBBBBB"
+MOST_LINES = 8
+"""Of more methods than this, those without a colour of their own are thin grey lines, and are not drawn as fits."""
 _CLEAN, _CORRUPT = "#555555", "#D55E00"
 SHOWN_RATE = 0.6
 """The paper draws its fits at this rate; the figure takes the closest one that was run."""
@@ -72,9 +84,13 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def _draw_errors(axis: Axes, rows: Sequence[Row]) -> None:
-    for index, method in enumerate(dict.fromkeys(row.method for row in rows)):
+    methods = list(dict.fromkeys(row.method for row in rows))
+    for index, method in enumerate(methods):
         mine = [row for row in rows if row.method == method]
         rates = [100 * row.rate for row in mine]
+        if len(methods) > MOST_LINES and method not in _COLOURS:
+            axis.plot(rates, [row.mean for row in mine], color=_OTHERS, lw=0.8, zorder=1.5)
+            continue
         colour = _COLOURS.get(method, _PALETTE[index % len(_PALETTE)])
         axis.plot(rates, [row.mean for row in mine], marker="o", ms=4, color=colour, label=method)
         axis.fill_between(
@@ -89,7 +105,8 @@ def _draw_fits(axis: Axes, name: str, rate: float, seed: int, fits: Sequence[Fit
     data = uniform_outliers(function, rate, seed)
     inputs = grid()[:, 0]
     axis.scatter(data.observations, data.actions, s=3, color="#BBBBBB", linewidths=0, label="data")
-    for index, fit in enumerate(fits):
+    shown = [fit for fit in fits if len(fits) <= MOST_LINES or fit.method in _COLOURS]
+    for index, fit in enumerate(shown):
         colour = _COLOURS.get(fit.method, _PALETTE[index % len(_PALETTE)])
         style = "--" if fit.method == ORACLE else "-"
         axis.plot(inputs, fit.prediction, style, color=colour, lw=1.6, label=fit.method)

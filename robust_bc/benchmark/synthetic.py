@@ -8,18 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robust_bc.benchmark.contenders import ORACLE, expand, fit_contender
 from robust_bc.benchmark.functions import get_function, grid, root_mean_square_error, uniform_outliers
 from robust_bc.benchmark.rows import Row, summarise
 from robust_bc.demonstrations import Demonstrations
-from robust_bc.fitting import fit_fleet
-from robust_bc.methods import check_method
 
-ORACLE = "oracle"
-"""The row that every table carries: plain least squares on the clean pairs of the same mix."""
-ORACLE_METHOD = "mlp"
-
-# Called with (steps done, steps in all, what is being fitted).
-StepCallback = Callable[[int, int, str], None]
+# Called with (share done, what is being fitted).
+ShareCallback = Callable[[float, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,37 +42,31 @@ class SyntheticData:
     """All cells of a benchmark and their demonstrations, checked before anything is fitted."""
 
     cells: list[tuple[str, float, int]]  # function, rate, seed
-    corrupt: list[Demonstrations]
-    clean: list[Demonstrations]  # what the oracle sees of each
+    mixes: list[Demonstrations]
 
     @classmethod
     def make(cls, functions: Sequence[str], rates: Sequence[float], seeds: Sequence[int]) -> SyntheticData:
         cells = [(name, rate, seed) for name in functions for rate in rates for seed in seeds]
-        corrupt = [uniform_outliers(get_function(name), rate, seed) for name, rate, seed in cells]
-        return cls(cells, corrupt, [pairs.clean() for pairs in corrupt])
+        return cls(cells, [uniform_outliers(get_function(name), rate, seed) for name, rate, seed in cells])
 
 
 def run_synthetic(
-    data: SyntheticData, methods: Sequence[str], device: str = "auto", progress: StepCallback | None = None
+    data: SyntheticData, methods: Sequence[str], device: str = "auto", progress: ShareCallback | None = None
 ) -> SyntheticResult:
-    """Fit every method, and the oracle, to every cell; seeds are paired across methods."""
-    fits = [
-        fit
-        for method in [*(check_method(name) for name in methods), ORACLE]
-        for fit in _fit_all(method, data, device, progress)
-    ]
+    """Fit every contender, and the oracle, to every cell; seeds are paired across them."""
+    fits = [fit for name in [*expand(methods), ORACLE] for fit in _fit_all(name, data, device, progress)]
     return SyntheticResult(fits, _summary(fits))
 
 
-def _fit_all(method: str, data: SyntheticData, device: str, progress: StepCallback | None) -> list[Fit]:
-    oracle = method == ORACLE
+def _fit_all(method: str, data: SyntheticData, device: str, progress: ShareCallback | None) -> list[Fit]:
     inputs = grid()
-    policies = fit_fleet(
-        data.clean if oracle else data.corrupt,
-        method=ORACLE_METHOD if oracle else method,
-        seeds=[seed for _, _, seed in data.cells],
-        device=device,
-        progress=None if progress is None else lambda state: progress(state.done, state.total, method),
+    policies = fit_contender(
+        method,
+        data.mixes,
+        [rate for _, rate, _ in data.cells],
+        [seed for _, _, seed in data.cells],
+        device,
+        None if progress is None else lambda share: progress(share, method),
     )
     fits = []
     for (name, rate, seed), policy in zip(data.cells, policies, strict=True):

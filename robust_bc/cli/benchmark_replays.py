@@ -32,7 +32,8 @@ def replays(results: Results, policies: Path, task: str, expert: Any) -> dict[st
 
 
 def _replay(results: Results, policies: Path, task: str, how: str, rate: float, expert: Any) -> Replay | None:
-    from robust_bc.benchmark.control_cells import EXPERT, ORACLE
+    from robust_bc.benchmark.contenders import ORACLE
+    from robust_bc.benchmark.control_cells import EXPERT
     from robust_bc.benchmark.control_tables import percent
     from robust_bc.policy_files import load_policy
     from robust_bc.report import Replay

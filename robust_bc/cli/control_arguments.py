@@ -24,7 +24,8 @@ class ControlArguments:
     rates: Rates | None = None
     """Shares of bad pairs, at least 0 and below 1; without, 0,0.1,0.2,0.3,0.4."""
     methods: Names = ("choicenet", "mdn", "mlp")
-    """Methods to compare; `robust-bc methods` lists them."""
+    """Methods to compare; `robust-bc methods` lists them, `all` and `neural` stand for many. trimmed+rate is trimmed
+    with the true rate, which nobody knows outside of a benchmark."""
     hidden: tuple[int, ...] = HIDDEN
     """Widths of the hidden layers, the same for every method."""
     seeds: int | None = None
@@ -42,12 +43,15 @@ class ControlArguments:
 
     def plan(self) -> dict[str, Any]:
         """Their part of a `ControlPlan`."""
+        from robust_bc.benchmark.contenders import expand
+
         rates, seeds = (QUICK_RATES, QUICK_SEEDS) if self.quick else (RATES, SEEDS)
+        methods = expand(self.methods)
         return {
             "rates": rates if self.rates is None else self.rates,
-            "methods": self.methods,
+            "methods": methods,
             "seeds": first_to_last(self.seed, seeds if self.seeds is None else self.seeds),
-            "method_settings": same_trunk(self.methods, self.hidden),
+            "method_settings": same_trunk(methods, self.hidden),
         }
 
 
@@ -59,10 +63,10 @@ def first_to_last(seed: int, seeds: int) -> tuple[int, ...]:
 
 
 def same_trunk(methods: Sequence[str], hidden: tuple[int, ...]) -> dict[str, dict[str, Any]]:
-    """The same hidden layers for every method and for the oracle."""
-    from robust_bc.benchmark.control_cells import ORACLE_METHOD
+    """The same hidden layers for every method that has such, and for the oracle."""
+    from robust_bc.benchmark.contenders import ORACLE, find_contender
 
-    return {name: {"hidden": hidden} for name in (*methods, ORACLE_METHOD)}
+    return {name: find_contender(name).takes({"hidden": hidden}) for name in (*methods, ORACLE)}
 
 
 def known(what: str, given: Sequence[str], choices: Sequence[str]) -> tuple[str, ...]:

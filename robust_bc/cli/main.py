@@ -31,6 +31,8 @@ COMMANDS = {
     "benchmark synthetic": ("robust_bc.cli.benchmark_synthetic", "the paper's synthetic tables and figures"),
     "benchmark mujoco": ("robust_bc.cli.benchmark_mujoco", "returns against shares of corrupt demonstrations"),
     "benchmark driving": ("robust_bc.cli.benchmark_driving", "collisions against shares of careless demonstrations"),
+    "benchmark housing": ("robust_bc.cli.benchmark_housing", "errors on Boston house prices, some of them wrong"),
+    "benchmark ablation": ("robust_bc.cli.benchmark_ablation", "what each part of ChoiceNet is worth"),
 }
 
 EXAMPLES = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
     from robust_bc.runs import POLICY_FOLDER, train_run
 
     demonstrations = Demonstrations.from_minari(arguments.dataset)
-    passes = settings["steps"] * settings["batch_size"] / len(demonstrations)
+    passes = settings.get("steps", math.inf) * settings.get("batch_size", 1) / len(demonstrations)
     if passes < FEWEST_PASSES:
         better = int(FEWEST_PASSES * len(demonstrations) / settings["batch_size"]) + 1
         say(f"note: {settings['steps']} steps see each pair {passes:.1f} times; --steps {better} would be better.")
@@ -78,20 +79,23 @@ def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
                 device=arguments.device,
                 resume=arguments.resume,
                 checkpoint_seconds=arguments.checkpoint_seconds,
-                progress=lambda state: bar(state.done / state.total, f"loss {state.loss:.4g}"),
+                progress=lambda state: bar(
+                    state.done / state.total, "" if state.loss is None else f"loss {state.loss:.4g}"
+                ),
                 **settings,
             )
         except KeyboardInterrupt:
             say(f"stopped; go on with the same command and --resume (state is in {arguments.out}).")
             raise
-    assert policy.history is not None
-    last = dict(zip(policy.history.names, policy.history.values[-1].mean(1).tolist(), strict=True))
+    history = policy.history
+    last = {} if history is None else dict(zip(history.names, history.values[-1].mean(1).tolist(), strict=True))
     folder = arguments.out / POLICY_FOLDER
     if arguments.json:
         finite = {name: value for name, value in last.items() if value == value}
         print_json({"policy": str(folder), "pairs": len(demonstrations), "final_loss": finite})
         return
     losses = ", ".join(f"{name} {value:.4g}" for name, value in last.items() if value == value)
-    show(f"fitted {arguments.method} to {len(demonstrations)} pairs: {losses}")
+    show(f"fitted {arguments.method} to {len(demonstrations)} pairs" + f": {losses}" * bool(losses))
     show(f"policy: {folder}")
-    show(f"curves: tensorboard --logdir {arguments.out}")
+    if history is not None:
+        show(f"curves: tensorboard --logdir {arguments.out}")

@@ -17,10 +17,12 @@ from robust_bc.fleet.cholesky import (
     slack,
 )
 from robust_bc.fleet.linear import FleetLinear
-from robust_bc.fleet.network import Chooser, Head, Rows
+from robust_bc.fleet.network import Head
 from robust_bc.mixture import MixtureParameters
+from robust_bc.model import Chooser, Rows
 
 WeightNoise = Literal["marginal", "local", "shared"]
+Correlation = Literal["tanh", "sigmoid"]
 
 LOG_VARIANCE_CEILING = 20.0
 """Largest log-variance: far from the data exp would overflow, and infinity over infinity is no number."""
@@ -82,6 +84,10 @@ class ChoiceNetHead(Head):
     is either sampled (per sample, `local`, or per batch, `shared`, as in the paper) or integrated out (`marginal`),
     which is exact for each mixture because the noise is Gaussian. Without noise, the mixture is always the marginal.
 
+    The authors' code had a sigmoid in the place of tanh, which leaves no negative correlation, and ρ_1 = 0.95, which
+    sends the target through the block like any other mixture. Both are here for comparison. Whatever ρ_1 is, the head
+    acts by the target at ρ = 1.
+
     The output bias b is not one of the correlated weights: μ_k = b + W̃_k h. It is the learned point about which
     ρ = −1 mirrors the target and around which ρ = 0 spreads, so both mean the same wherever the actions' zero is.
     """
@@ -99,6 +105,8 @@ class ChoiceNetHead(Head):
         tau_inverse_start: float,
         tau_passes: float,
         tau_anneal: float,
+        correlation: Correlation,
+        target_correlation: float,
     ) -> None:
         super().__init__()
         self.actions = actions
@@ -113,6 +121,8 @@ class ChoiceNetHead(Head):
         # Share of training over which each member's τ⁻¹ falls. Not saved: afterwards τ⁻¹ is at its end.
         self.anneal: Tensor
         self.register_buffer("anneal", torch.full((members, 1, 1, 1), tau_anneal), persistent=False)
+        self.correlation = torch.tanh if correlation == "tanh" else torch.sigmoid
+        self.target_correlation = target_correlation
         # One product for everything: target D, ρ of the others K−1, π K, Σ_0 D.
         self.parts = (actions, mixtures - 1, mixtures, actions)
         self.outputs = FleetLinear(members, features, sum(self.parts))
@@ -135,27 +145,30 @@ class ChoiceNetHead(Head):
 
     def forward(self, features: Tensor, noise: Tensor | None, progress: float) -> MixtureParameters:
         target, raw, logits, log_base = self.outputs(features).split(self.parts, 1)
-        others = torch.tanh(raw)  # (M, K−1, B)
+        rho = self.correlation(raw)  # (M, K−1, B)
+        if self.target_correlation < 1:
+            rho = torch.cat((torch.full_like(logits[:, :1], self.target_correlation), rho), 1)  # (M, K, B)
         floor = self.variance_floor(progress)
-        spread = slack(others).unsqueeze(2) * _variance(log_base).unsqueeze(1)  # (M, K−1, D, B)
+        spread = slack(rho).unsqueeze(2) * _variance(log_base).unsqueeze(1)  # (M, K or K−1, D, B)
         pivot = self.outputs.bias[:, : self.actions]  # (M, D, 1)
         lever = target - pivot  # μh, (M, D, B)
         if noise is None:
-            means = others.unsqueeze(2) * lever.unsqueeze(1)
-            spread = spread + marginal_variance(features, others, self.sigma_z).unsqueeze(2)
+            means = rho.unsqueeze(2) * lever.unsqueeze(1)
+            spread = spread + marginal_variance(features, rho, self.sigma_z).unsqueeze(2)
         else:
             products = local_products if self.noise == "local" else shared_products
-            means = correlated_means(lever, others, products(features, noise), self.sigma_z)
+            means = correlated_means(lever, rho, products(features, noise), self.sigma_z)
         means = means + pivot.unsqueeze(1)
+        if self.target_correlation == 1:  # exactly, where the block keeps 1 − ρ² above zero
+            means = torch.cat((target.unsqueeze(1), means), 1)
+            spread = torch.cat((torch.zeros_like(target).unsqueeze(1), spread), 1)
+            rho = torch.cat((torch.ones_like(logits[:, :1]), rho), 1)
         return MixtureParameters(
-            log_weights=torch.log_softmax(logits, 1),
-            means=torch.cat((target.unsqueeze(1), means), 1),
-            variances=torch.cat((torch.zeros_like(target).unsqueeze(1), spread), 1) + floor,
-            correlations=torch.cat((torch.ones_like(logits[:, :1]), others), 1),
+            log_weights=torch.log_softmax(logits, 1), means=means, variances=spread + floor, correlations=rho
         )
 
     def by_row(self) -> Chooser:
-        """The target, μᵀh: what mixture 1 says with ρ_1 = 1."""
+        """The target, μᵀh: what mixture 1 says at ρ = 1, whatever ρ_1 was in training."""
         return self.outputs.by_row(self.actions)
 
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from robust_bc.fleet.linear import FleetLinear
 from robust_bc.mixture import MixtureParameters
+from robust_bc.model import Chooser, Model, Rows
 
 Activation = Literal["relu", "tanh"]
-Rows = NDArray[np.float32]
-Chooser = Callable[[Rows], Rows]
 
 
 class Trunk(nn.Module):
@@ -69,24 +66,23 @@ class Head(nn.Module, ABC):
         """From features (M, B, Q) to the one action to take, (M, B, D), each row on its own: see `RowMap`."""
 
 
-class Fleet(nn.Module):
-    """M policies of the same architecture."""
+class Fleet(Model):
+    """M networks of the same architecture."""
 
     def __init__(self, trunk: Trunk, head: Head) -> None:
         super().__init__()
         self.trunk = trunk
         self.head = head
 
+    @property
+    def members(self) -> int:
+        return int(next(self.parameters()).shape[0])
+
     def forward(self, observations: Tensor, noise: Tensor | None = None, progress: float = 1.0) -> MixtureParameters:
-        """Mixtures for observations (M, S, B), or (1, S, B) for the same batch in every member."""
         parameters: MixtureParameters = self.head(self.trunk(observations), noise, progress)
         return parameters
 
     def by_row(self) -> Chooser:
-        """What the policies do at observations (M, B, S), or (1, B, S) for all alike: actions (M, B, D).
-
-        Made from the weights as they are now, and the same to the bit for a row whatever stands beside it.
-        """
         features, choose = self.trunk.by_row(), self.head.by_row()
         return lambda observations: choose(features(observations))
 

@@ -16,6 +16,20 @@ _REGISTRY = {
     "mlp": "robust_bc.methods.mlp:MLP",
     "mdn": "robust_bc.methods.mdn:MDN",
     "choicenet": "robust_bc.methods.choicenet:ChoiceNet",
+    "l1": "robust_bc.methods.l1:L1",
+    "huber": "robust_bc.methods.huber:Huber",
+    "tukey": "robust_bc.methods.tukey:Tukey",
+    "tukey-pair": "robust_bc.methods.tukey_pair:TukeyPair",
+    "leaky-tukey": "robust_bc.methods.leaky_tukey:LeakyTukey",
+    "trimmed": "robust_bc.methods.trimmed:Trimmed",
+    "co-teaching": "robust_bc.methods.co_teaching:CoTeaching",
+    "bcnd": "robust_bc.methods.bcnd:BCND",
+    "density-power": "robust_bc.methods.density_power:DensityPower",
+    "median-of-means": "robust_bc.methods.median_of_means:MedianOfMeans",
+    "background": "robust_bc.methods.background:Background",
+    "gpr": "robust_bc.methods.gpr:GPR",
+    "lgpr": "robust_bc.methods.lgpr:LGPR",
+    "rgpr": "robust_bc.methods.rgpr:RGPR",
 }
 
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import ChoiceNetHead, WeightNoise
+from robust_bc.fleet.heads import ChoiceNetHead, Correlation, WeightNoise
 from robust_bc.losses import LossTerms, choicenet_loss
-from robust_bc.methods.base import Method, Settings
+from robust_bc.methods.network import NetworkMethod, NetworkSettings
 from robust_bc.mixture import MixtureParameters, log_likelihood
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChoiceNetSettings(Settings):
+class ChoiceNetSettings(NetworkSettings):
     """Settings of ChoiceNet; Greek names as in the paper."""
 
     mixtures: int = 5
@@ -37,16 +37,22 @@ class ChoiceNetSettings(Settings):
     few the target has not yet found what most pairs say; after too many it knows the bad ones by heart."""
     tau_anneal: float = 0.6
     """τ⁻¹ reaches its end after this share of training at the latest."""
-    sigma_z: float = 1.5
+    sigma_z: float = 1.0
     """σ_Z, deviation of the weight noise of uncorrelated mixtures."""
     noise: WeightNoise = "marginal"
     """The weight noise is integrated out, or sampled per sample (local) or per batch (shared, as in the paper)."""
+    correlation: Correlation = "tanh"
+    """What makes ρ of the rivals: tanh, or a sigmoid as in the authors' code, which knows no mirrored actions."""
+    target_correlation: float = 1.0
+    """ρ_1, correlation of the first mixture with the target while training: 0.95 in the authors' code. Below 1 that
+    mixture goes through the Cholesky block like the others; the policy acts at ρ = 1 in any case."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("mixtures", "likelihood_weight", "tau_inverse", "tau_inverse_start", "sigma_z")
         self.require_not_negative("kl_weight", "l2_weight", "l2_weight_end", "tau_passes")
         self.require_share("l2_anneal", "tau_anneal")
+        self.require("target_correlation", 0 < self.target_correlation <= 1, "above 0 and at most 1")
 
     def l2_weight_at(self, progress: float) -> float:
         """λ_L2 after this share of training."""
@@ -54,7 +60,7 @@ class ChoiceNetSettings(Settings):
         return left * self.l2_weight + (1 - left) * self.l2_weight_end
 
 
-class ChoiceNet(Method[ChoiceNetSettings]):
+class ChoiceNet(NetworkMethod[ChoiceNetSettings]):
     """MDN + L2 + KL loss on correlated mixtures; acts by the target."""
 
     name = "choicenet"
@@ -74,6 +80,8 @@ class ChoiceNet(Method[ChoiceNetSettings]):
             tau_inverse_start=settings.tau_inverse_start,
             tau_passes=settings.tau_passes,
             tau_anneal=settings.tau_anneal,
+            correlation=settings.correlation,
+            target_correlation=settings.target_correlation,
         )
 
     def loss(

@@ -8,12 +8,12 @@ from torch import Tensor
 
 from robust_bc.fleet.heads import MDNHead
 from robust_bc.losses import LossTerms, mixture_loss
-from robust_bc.methods.base import Method, Settings
+from robust_bc.methods.network import NetworkMethod, NetworkSettings
 from robust_bc.mixture import MixtureParameters, log_likelihood
 
 
 @dataclass(frozen=True, kw_only=True)
-class MDNSettings(Settings):
+class MDNSettings(NetworkSettings):
     """Settings of the mixture density network."""
 
     mixtures: int = 5
@@ -26,12 +26,13 @@ class MDNSettings(Settings):
         self.require_positive("mixtures", "variance_floor")
 
 
-class MDN(Method[MDNSettings]):
+class MDN(NetworkMethod[MDNSettings]):
     """Maximum likelihood of a free mixture; acts by the mean of the heaviest Gaussian."""
 
     name = "mdn"
     summary = "mixture density network; assumes that good actions are the largest mode in every state"
     settings_type = MDNSettings
+    robust = False
     part_names = ("nll",)
 
     def head(self, settings: MDNSettings, members: int, features: int, actions: int) -> MDNHead:

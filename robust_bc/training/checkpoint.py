@@ -47,6 +47,8 @@ def write_checkpoint(path: Path, trainer: Trainer, mark: str) -> None:
         tensors[f"best.{index}"] = trainer.best[index]
         for name in ADAM_STATE:
             tensors[f"adam.{index}.{name}"] = trainer.optimiser.state[parameter][name]
+    for network, odds in enumerate(trainer.odds or ()):
+        tensors[f"odds.{network}"] = torch.from_numpy(odds)
     history = trainer.history
     tensors["history.steps"] = torch.tensor(history.steps)
     tensors["history.values"] = torch.from_numpy(np.stack(history.values))
@@ -84,6 +86,8 @@ def _restore(trainer: Trainer, tensors: dict[str, Tensor], step: int) -> None:
         }
     trainer.score = tensors["score"].to(trainer.device)
     trainer.stale = tensors["stale"].to(trainer.device)
+    if "odds.0" in tensors:
+        trainer.odds = [tensors[f"odds.{network}"].numpy() for network in range(len(trainer.seeds))]
     history = trainer.history
     history.steps = tensors["history.steps"].tolist()
     history.values = list(tensors["history.values"].numpy())

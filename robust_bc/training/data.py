@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,10 @@ from robust_bc.normalisation import Normalisation
 from robust_bc.seeding import MemberSeed, Purpose
 
 Index = NDArray[np.int64]
+ShareOut = Callable[[Index, MemberSeed], Sequence[Index]]
+"""Which of a member's training rows each of its peers learns from."""
+Odds = NDArray[np.float64]
+"""(N,) rising to 1: where a uniform number falls tells which training row of a network is drawn."""
 
 HELD_OUT_LIMIT = 5000
 """More held-out pairs than this would make evaluation slow without making it better."""
@@ -30,7 +34,7 @@ class FleetData:
 
     observations: Tensor  # (ΣN, S) on the device
     actions: Tensor  # (ΣN, D)
-    training: list[Index]  # per member, rows of the pool
+    training: list[Index]  # per network, rows of the pool
     held_out: Tensor | None  # (M, V) rows of the pool on the device, short members filled up by repetition
     held_out_share: Tensor | None  # (M, V) weight of each in its member's mean; 0 for the filling
 
@@ -48,9 +52,10 @@ def make_fleet_data(
     normalisations: Sequence[Normalisation],
     members: Sequence[tuple[int, MemberSeed]],
     held_out_share: float | None,
+    share_out: ShareOut,
     device: torch.device,
 ) -> FleetData:
-    """The pool and the splits; a member is (which demonstrations, its seed)."""
+    """The pool and the splits; a network is (which demonstrations, its seed)."""
     observations = [n.observations.forward(d.observations) for d, n in zip(demonstrations, normalisations, strict=True)]
     actions = [n.actions.forward(d.actions) for d, n in zip(demonstrations, normalisations, strict=True)]
     starts = np.cumsum([0, *(len(d) for d in demonstrations)])
@@ -62,7 +67,7 @@ def make_fleet_data(
         if key not in splits:
             kept, out = split(demonstrations[which].episodes, held_out_share, seed)
             splits[key] = starts[which] + kept, starts[which] + out
-        training.append(splits[key][0])
+        training.append(share_out(splits[key][0], seed)[seed.peer])
         held_out.append(splits[key][1])
     rows, share = _pad(held_out) if held_out_share is not None else (None, None)
     return FleetData(
@@ -111,13 +116,18 @@ def draw_block(
     batch: int,
     noise_shape: tuple[int, ...],
     device: torch.device,
+    odds: Sequence[Odds] | None = None,
 ) -> Block:
-    """Batches and noise of block `index`; each member draws from its own stream."""
+    """Batches and noise of block `index`; each network draws from its own stream, all its pairs alike or by `odds`."""
     rows = np.empty((steps, len(seeds), batch), dtype=np.int64)
     noise = np.empty((steps, len(seeds), *noise_shape), dtype=np.float32) if noise_shape else None
     for member, (seed, mine) in enumerate(zip(seeds, data.training, strict=True)):
         stream = seed.stream(Purpose.TRAIN, index)
-        rows[:, member] = mine[stream.integers(len(mine), size=(steps, batch))]
+        if odds is None:
+            rows[:, member] = mine[stream.integers(len(mine), size=(steps, batch))]
+        else:
+            drawn = np.searchsorted(odds[member], stream.random((steps, batch)), side="right")
+            rows[:, member] = mine[np.minimum(drawn, len(mine) - 1)]
         if noise is not None:
             noise[:, member] = stream.standard_normal((steps, *noise_shape), dtype=np.float32)
     return Block(

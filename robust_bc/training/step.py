@@ -10,12 +10,14 @@ from torch import Tensor, nn
 
 from robust_bc.fleet.network import Fleet
 from robust_bc.losses import LossTerms
-from robust_bc.methods.base import Method, Settings
+from robust_bc.methods.network import NetworkMethod, NetworkSettings
 
 FUSED_DEVICES = ("cpu", "cuda", "mps")
 
 
-def make_optimiser(parameters: list[nn.Parameter], settings: Settings, device: torch.device) -> torch.optim.AdamW:
+def make_optimiser(
+    parameters: list[nn.Parameter], settings: NetworkSettings, device: torch.device
+) -> torch.optim.AdamW:
     """AdamW works element by element, so members of a fleet cannot disturb each other through it."""
     return torch.optim.AdamW(
         parameters,
@@ -25,15 +27,15 @@ def make_optimiser(parameters: list[nn.Parameter], settings: Settings, device: t
     )
 
 
-def learning_rate_at(settings: Settings, progress: float) -> float:
+def learning_rate_at(settings: NetworkSettings, progress: float) -> float:
     """A cosine from the full rate to zero."""
     return 0.5 * settings.learning_rate * (1 + math.cos(math.pi * progress))
 
 
 def training_step(
     fleet: Fleet,
-    method: Method[Any],
-    settings: Settings,
+    method: NetworkMethod[Any],
+    settings: NetworkSettings,
     optimiser: torch.optim.Optimizer,
     observations: Tensor,  # (M, S, B)
     actions: Tensor,  # (M, D, B)

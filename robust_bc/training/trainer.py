@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,10 +11,11 @@ import torch
 from torch import Tensor
 
 from robust_bc.fleet.linear import initialise
-from robust_bc.methods.base import Method, Settings
+from robust_bc.methods.network import NetworkMethod, NetworkSettings
 from robust_bc.seeding import MemberSeed
-from robust_bc.training.data import FleetData, draw_block
+from robust_bc.training.data import FleetData, Odds, draw_block
 from robust_bc.training.history import History
+from robust_bc.training.rounds import make_odds
 from robust_bc.training.step import make_optimiser, training_step
 
 BLOCK_STEPS = 25
@@ -25,8 +27,8 @@ class Trainer:
 
     def __init__(
         self,
-        method: Method[Any],
-        settings: Settings,
+        method: NetworkMethod[Any],
+        settings: NetworkSettings,
         data: FleetData,
         seeds: Sequence[MemberSeed],
         device: torch.device,
@@ -45,6 +47,7 @@ class Trainer:
         self.parameters = list(self.fleet.parameters())
         self.optimiser = make_optimiser(self.parameters, settings, device)
         self.step = 0
+        self.odds: list[Odds] | None = None  # of the round in work; None where all pairs are drawn alike
         self.history = History(names=("total", *method.part_names))
         self.best = [parameter.detach().clone() for parameter in self.parameters]
         # Held-out score of the weights that count: the best ones with early stopping, else the latest. (M,)
@@ -56,6 +59,10 @@ class Trainer:
         """All steps done, or every member given up on; the only question here that waits for the device."""
         patience = self.settings.patience if self.settings.early_stopping else 0
         return self.step >= self.settings.steps or bool(patience and (self.stale >= patience).all().item())
+
+    def round_of(self, block: int) -> int:
+        """Which round a block belongs to."""
+        return block * self.settings.rounds // math.ceil(self.settings.steps / BLOCK_STEPS)
 
     def run(self, after_block: Callable[[Trainer], None] | None = None) -> None:
         """Train to the end."""
@@ -70,7 +77,11 @@ class Trainer:
         count = min(BLOCK_STEPS, settings.steps - self.step)
         noise_shape = self.fleet.head.noise_shape(settings.batch_size)
         index = self.step // BLOCK_STEPS
-        block = draw_block(self.data, self.seeds, index, count, settings.batch_size, noise_shape, self.device)
+        if index and self.round_of(index) != self.round_of(index - 1):
+            self.odds = make_odds(self.method, settings, self.fleet, self.data)
+        block = draw_block(
+            self.data, self.seeds, index, count, settings.batch_size, noise_shape, self.device, self.odds
+        )
         sums = {name: torch.zeros(len(self.seeds), device=self.device) for name in self.history.names}
         counts = dict.fromkeys(self.history.names, 0)  # a part whose weight has fallen to zero is absent
         looks: list[tuple[int, Tensor]] = []

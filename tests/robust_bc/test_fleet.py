@@ -10,7 +10,7 @@ from robust_bc.fleet.linear import FleetLinear, initialise
 from robust_bc.methods import method_names
 from robust_bc.methods.choicenet import ChoiceNet
 from robust_bc.seeding import MemberSeed
-from tests.conftest import QUICK, make_pairs
+from tests.conftest import QUICK, make_pairs, quick
 
 
 def test_layer_equals_torchs_linear_layer_for_each_member() -> None:
@@ -42,9 +42,9 @@ def test_a_member_starts_the_same_in_any_fleet() -> None:
 def test_a_policy_is_the_same_alone_and_in_company(method: str) -> None:
     """To float tolerance: batched matrix products may be split differently for another number of members."""
     data = [make_pairs(seed, 100 + 50 * seed) for seed in range(3)]
-    together = fit_fleet(data, method, seeds=[5, 6, 7], device="cpu", **QUICK)
+    together = fit_fleet(data, method, seeds=[5, 6, 7], device="cpu", **quick(method))
     for number, policy in enumerate(together):
-        alone = fit(data[number], method, seed=5 + number, device="cpu", **QUICK)
+        alone = fit(data[number], method, seed=5 + number, device="cpu", **quick(method))
         same_weights(policy, alone, tolerance=1e-5)
 
 

@@ -12,10 +12,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from robust_bc import Demonstrations, fit
 from robust_bc.fitting import FitPlan
-from robust_bc.methods import get_method, method_names
 from robust_bc.training.step import make_optimiser, training_step
 from robust_bc.training.trainer import Trainer
-from tests.conftest import QUICK, make_pairs
+from tests.conftest import NETWORK_METHODS, QUICK, make_pairs, network_method
 
 
 def make_trainer(name: str, device: str, **given: Any) -> Trainer:
@@ -28,8 +27,9 @@ def full_step(trainer: Trainer, progress: float) -> list[torch.Tensor]:
     """A training step and a look at the held-out pairs; all tensors that have come of it."""
     device = trainer.device
     shape = trainer.fleet.head.noise_shape(16)
-    noise = torch.zeros(3, *shape, device=device) if shape else None
-    x, y = torch.zeros(3, 3, 16, device=device), torch.zeros(3, 2, 16, device=device)
+    networks = len(trainer.seeds)
+    noise = torch.zeros(networks, *shape, device=device) if shape else None
+    x, y = torch.zeros(networks, 3, 16, device=device), torch.zeros(networks, 2, 16, device=device)
     terms = training_step(trainer.fleet, trainer.method, trainer.settings, trainer.optimiser, x, y, noise, progress)
     assert set(terms.parts) <= set(trainer.method.part_names)
     gradients = [parameter.grad for parameter in trainer.parameters if parameter.grad is not None]
@@ -39,7 +39,7 @@ def full_step(trainer: Trainer, progress: float) -> list[torch.Tensor]:
 
 each_kind = pytest.mark.parametrize(
     ("name", "given"),
-    [(name, {}) for name in method_names()] + [("choicenet", {"noise": noise}) for noise in ("local", "shared")],
+    [(name, {}) for name in NETWORK_METHODS] + [("choicenet", {"noise": noise}) for noise in ("local", "shared")],
 )
 
 
@@ -108,7 +108,7 @@ class LargestTensor(TorchDispatchMode):  # type: ignore[no-untyped-call]
 def test_the_weights_of_the_mixtures_are_never_built(noise: str) -> None:
     """No tensor of a step reaches B·K·Q·D, nor B·K·Q, nor B·Q·D."""
     batch, mixtures, features, actions = 53, 41, 17, 13
-    method = get_method("choicenet")
+    method = network_method("choicenet")
     settings = method.settings({"hidden": (features,), "mixtures": mixtures, "noise": noise})
     fleet = method.fleet(settings, 1, 3, actions)
     optimiser = make_optimiser(list(fleet.parameters()), settings, torch.device("cpu"))

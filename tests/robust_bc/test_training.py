@@ -177,7 +177,7 @@ def test_divergence_is_said(given: dict[str, Any]) -> None:
     ("given", "message"),
     [
         ({"method": "choicnet"}, "there is no method 'choicnet' .did you mean 'choicenet'"),
-        ({"stepz": 3}, "method 'choicenet' has no setting 'stepz'; it has: hidden, activation, steps"),
+        ({"stepz": 3}, "method 'choicenet' has no setting 'stepz'; it has: action_scaling, hidden, activation, steps"),
         ({"steps": 0}, "setting 'steps' must be at least 1, but it is 0"),
         ({"steps": 2.5}, "setting 'steps' must be a whole number, but it is 2.5"),
         ({"learning_rate": float("nan")}, "setting 'learning_rate' must be a finite number"),

@@ -1,0 +1,112 @@
+"""Who stands in a benchmark's table: every method, those that are told the true rate, and the oracle."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from robust_bc.demonstrations import Demonstrations
+from robust_bc.errors import RobustBCError
+from robust_bc.fitting import Progress, fit_fleet
+from robust_bc.methods import check_method, get_method, method_names
+from robust_bc.methods.network import NetworkMethod
+from robust_bc.policy import Policy
+
+ORACLE, ORACLE_METHOD = "oracle", "mlp"
+"""The row that every table carries: plain least squares on the clean pairs of the same mix."""
+TOLD = "+rate"
+"""`trimmed+rate` is `trimmed` with the true share of bad pairs, which nobody knows outside of a benchmark."""
+RATE_SETTING = "rate"
+ALL, NEURAL = "all", "neural"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A row of a table: a method, and what it is told."""
+
+    name: str
+    method: str
+    told_rate: bool = False
+    clean_only: bool = False
+
+    def takes(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of settings for all that this method has: a Gaussian process has no hidden layers."""
+        known = _setting_names(self.method)
+        return {name: value for name, value in given.items() if name in known}
+
+    def settings(self, given: Mapping[str, Any], rate: float) -> dict[str, Any]:
+        """What it is fitted with at this rate: the given settings, and the truth where it is told."""
+        return {**given, RATE_SETTING: rate} if self.told_rate else dict(given)
+
+    def sees(self, demonstrations: Demonstrations) -> Demonstrations:
+        """The pairs that it learns from."""
+        return demonstrations.clean() if self.clean_only else demonstrations
+
+
+def find_contender(name: str) -> Contender:
+    """The contender of that name, or an error that lists the known ones."""
+    if name == ORACLE:
+        return Contender(ORACLE, ORACLE_METHOD, clean_only=True)
+    method = check_method(name.removesuffix(TOLD))
+    if not name.endswith(TOLD):
+        return Contender(name, method)
+    if not _takes_rate(method):
+        raise RobustBCError(f"method '{method}' takes no share of bad pairs, so there is no '{name}'.")
+    return Contender(name, method, told_rate=True)
+
+
+def expand(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of contenders; `all` stands for every one but the oracle, `neural` for those that train networks."""
+    expanded: list[str] = []
+    for name in names:
+        expanded += _group(name) if name in (ALL, NEURAL) else [find_contender(name).name]
+    return tuple(dict.fromkeys(expanded))
+
+
+def _group(name: str) -> list[str]:
+    chosen = [m for m in method_names() if name == ALL or isinstance(get_method(m), NetworkMethod)]
+    return [one for method in chosen for one in ([method, method + TOLD] if _takes_rate(method) else [method])]
+
+
+def fit_contender(
+    name: str,
+    demonstrations: Sequence[Demonstrations],
+    rates: Sequence[float],
+    seeds: Sequence[int],
+    device: str = "auto",
+    progress: Callable[[float], None] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> list[Policy]:
+    """One policy for each mix, whose true rate and seed are given; `settings` are those for all contenders."""
+    contender = find_contender(name)
+    given = contender.takes(settings or {})
+    # Whoever is told the rate is fitted rate by rate, all others in one fleet.
+    told = list(dict.fromkeys(rates)) if contender.told_rate else [None]
+    fitted: dict[int, Policy] = {}
+    for number, rate in enumerate(told):
+        which = [index for index, true in enumerate(rates) if rate is None or true == rate]
+
+        def report(state: Progress, number: int = number) -> None:
+            if progress is not None:
+                progress((number + state.done / state.total) / len(told))
+
+        policies = fit_fleet(
+            [contender.sees(demonstrations[index]) for index in which],
+            contender.method,
+            seeds=[seeds[index] for index in which],
+            device=device,
+            progress=report,
+            **contender.settings(given, rate or 0.0),
+        )
+        fitted |= dict(zip(which, policies, strict=True))
+    return [fitted[index] for index in range(len(demonstrations))]
+
+
+def _takes_rate(method: str) -> bool:
+    return RATE_SETTING in _setting_names(method)
+
+
+def _setting_names(method: str) -> set[str]:
+    return {field.name for field in dataclasses.fields(get_method(method).settings_type)}

@@ -1,0 +1,97 @@
+"""Boston housing with wrong prices: a clean test split, and training pairs of which a share is corrupt.
+
+506 districts of 13 numbers each and the median price of a house there, in 1000 $ (Harrison and Rubinfeld 1978). For
+each seed 20 % of the districts are the clean test split, which selects nothing; of the others a share gets a price
+that is uniform over the range of the training prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
+from robust_bc.errors import RobustBCError
+from robust_bc.policy import Policy
+
+Array = NDArray[np.float64]
+
+TEST_SHARE = 0.2
+STREAM = 3
+"""Of a seed: the synthetic functions and the random teachers draw from 0 to 2."""
+
+
+@dataclass(frozen=True, eq=False)
+class Districts:
+    """All districts, none of them wrong."""
+
+    observations: Array  # (506, 13)
+    prices: Array  # (506, 1) in 1000 $
+
+
+@dataclass(frozen=True, eq=False)
+class HousingTask:
+    """Training pairs, some with a wrong price, and the clean test split."""
+
+    demonstrations: Demonstrations
+    observations: Array  # (T, 13)
+    prices: Array  # (T, 1)
+
+    def error(self, policy: Policy) -> float:
+        """RMSE on the test split, in 1000 $."""
+        predicted, _ = policy.predict(self.observations)
+        return float(np.sqrt(np.mean((predicted - self.prices) ** 2)))
+
+
+@dataclass(frozen=True, eq=False)
+class HousingData:
+    """All cells of a benchmark and their tasks, checked before anything is fitted."""
+
+    cells: list[tuple[float, int]]  # rate, seed
+    tasks: list[HousingTask]
+
+    @classmethod
+    def make(cls, rates: Sequence[float], seeds: Sequence[int]) -> HousingData:
+        districts = load_districts()
+        cells = [(rate, seed) for rate in rates for seed in seeds]
+        return cls(cells, [make_housing_task(districts, rate, seed) for rate, seed in cells])
+
+
+def load_districts() -> Districts:
+    """The data, or one sentence that says what to install."""
+    try:
+        from mlxtend.data import boston_housing_data
+    except ImportError:
+        raise RobustBCError(
+            "the Boston housing data come with the package 'mlxtend', which is not installed;"
+            ' pip install "robust-bc[housing]" or pip install mlxtend.'
+        ) from None
+    observations, prices = boston_housing_data()
+    return Districts(np.asarray(observations, np.float64), np.asarray(prices, np.float64)[:, None])
+
+
+def make_housing_task(districts: Districts, rate: float, seed: int) -> HousingTask:
+    """Split by the seed, then replace exactly round(rate·n) of the n training prices."""
+    if not 0 <= rate < 1:
+        raise RobustBCError(f"a rate must be at least 0 and below 1, but it is {rate}.")
+    generator = np.random.default_rng([seed, STREAM])
+    order = generator.permutation(len(districts.prices))
+    test, train = np.split(order, [round(TEST_SHARE * len(order))])
+    replaced = round(rate * len(train))
+    if len(train) - replaced < MINIMUM_PAIRS:
+        raise RobustBCError(f"a rate of {rate} leaves the oracle fewer than {MINIMUM_PAIRS} of {len(train)} pairs.")
+    corrupt = np.zeros(len(train), dtype=np.bool_)
+    # The same seed corrupts nested sets of pairs at growing rates, so that rates can be compared pair by pair.
+    corrupt[generator.permutation(len(train))[:replaced]] = True
+    shown = districts.prices[train]  # (N, 1)
+    outliers = generator.uniform(shown.min(), shown.max(), size=shown.shape)
+    return HousingTask(
+        demonstrations=Demonstrations.from_arrays(
+            districts.observations[train], np.where(corrupt[:, None], outliers, shown), corrupt=corrupt
+        ),
+        observations=districts.observations[test],
+        prices=districts.prices[test],
+    )

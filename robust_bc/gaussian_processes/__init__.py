@@ -1,0 +1,1 @@
+"""Gaussian processes on GPyTorch: exact, leveraged, and a truncated mixture of experts."""

@@ -1,0 +1,153 @@
+"""Fitted Gaussian processes as the model of a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from robust_bc.gaussian_processes.fitted import FittedProcess, angles, balanced_factor
+from robust_bc.mixture import MixtureParameters
+from robust_bc.model import Chooser, Model, Rows
+
+LARGEST_KERNEL = 2**20
+"""Entries of the kernel between new and known inputs that are held at once; it bounds the memory of a large batch."""
+
+
+class GaussianProcesses(Model):
+    """M processes over the same N inputs, each fitted to all pairs or to some of them.
+
+    Buffers are float32 as those of networks are; what is computed from them is in double precision, on the host. The
+    Cholesky factors that variances need are computed at the first call that asks for one.
+    """
+
+    inputs: Tensor  # (N, S)
+    coefficients: Tensor  # (M, N, D)
+    leverages: Tensor  # (M, N)
+    precisions: Tensor  # (M, N), 0 for a pair that a member was not fitted to
+    trust: Tensor  # (M, N)
+    length_scales: Tensor  # (M,)
+    signals: Tensor  # (M,), variances of the functions
+    noises: Tensor  # (M,), variances of the noise
+
+    def __init__(self, members: int, pairs: int, observations: int, actions: int, tells_trust: bool) -> None:
+        super().__init__()
+        self.tells_trust = tells_trust
+        self.register_buffer("inputs", torch.zeros(pairs, observations))
+        self.register_buffer("coefficients", torch.zeros(members, pairs, actions))
+        for name in ("leverages", "precisions", "trust"):
+            self.register_buffer(name, torch.zeros(members, pairs))
+        for name in ("length_scales", "signals", "noises"):
+            self.register_buffer(name, torch.ones(members))
+        self._factors: dict[int, Tensor] = {}
+        self.register_load_state_dict_post_hook(lambda *_: self._factors.clear())  # type: ignore[no-untyped-call]
+
+    @classmethod
+    def of(
+        cls,
+        inputs: NDArray[np.float32],
+        fits: Sequence[tuple[NDArray[np.int64], FittedProcess]],
+        tells_trust: bool,
+    ) -> GaussianProcesses:
+        """The model of inputs (N, S) and of each member's rows and fit."""
+        pairs, observations = inputs.shape
+        model = cls(len(fits), pairs, observations, fits[0][1].coefficients.shape[1], tells_trust)
+        model.inputs.copy_(torch.from_numpy(np.array(inputs)))
+        for member, (rows, fitted) in enumerate(fits):
+            index = torch.from_numpy(rows)
+            for name in ("coefficients", "leverages", "precisions", "trust"):
+                getattr(model, name)[member, index] = getattr(fitted, name).float()
+            model.length_scales[member] = fitted.length_scale
+            model.signals[member] = fitted.variances.signal
+            model.noises[member] = fitted.variances.noise
+        return model
+
+    @classmethod
+    def empty(
+        cls, members: int, observations: int, actions: int, tensors: Mapping[str, Tensor], tells_trust: bool
+    ) -> GaussianProcesses:
+        """A model into which these tensors can be loaded, if they fit together; their number of pairs is theirs."""
+        pairs, _ = tensors["inputs"].shape
+        if members != len(tensors["length_scales"]):
+            raise ValueError("the model has another number of members than the configuration says")
+        return cls(members, pairs, observations, actions, tells_trust)
+
+    @property
+    def members(self) -> int:
+        return len(self.length_scales)
+
+    @property
+    def pair_trust(self) -> NDArray[np.float64] | None:
+        """One member's (1 + l)/2, or the probability that the expert who acts explains the pair."""
+        if not self.tells_trust or self.members > 1:
+            return None
+        return self.trust[0].cpu().numpy().astype(np.float64)
+
+    @torch.no_grad()
+    def forward(self, observations: Tensor, noise: Tensor | None = None, progress: float = 1.0) -> MixtureParameters:
+        """One Gaussian: the predictive mean, and the predictive variance of an action with its noise."""
+        batches = observations.detach().cpu().mT.double().expand(self.members, -1, -1)  # (M, B, S)
+        rows = max(1, LARGEST_KERNEL // max(1, len(self.inputs)))
+        found = [[self._predict(member, part) for part in batch.split(rows)] for member, batch in enumerate(batches)]
+        means = torch.stack([torch.cat([mean for mean, _ in parts]) for parts in found]).mT  # (M, D, B)
+        variances = torch.stack([torch.cat([variance for _, variance in parts]) for parts in found])  # (M, B)
+        means, variances = (each.to(observations.device, observations.dtype) for each in (means, variances))
+        return MixtureParameters(
+            log_weights=torch.zeros_like(variances)[:, None],
+            means=means[:, None],
+            variances=variances[:, None, None].expand(-1, -1, means.shape[1], -1),
+        )
+
+    def by_row(self) -> Chooser:
+        maps = [self._row_map(member) for member in range(self.members)]
+
+        def choose(observations: Rows) -> Rows:
+            shared = len(observations) == 1
+            return np.stack([act(observations[0 if shared else member]) for member, act in enumerate(maps)])
+
+        return choose
+
+    def _row_map(self, member: int) -> Chooser:
+        """Observations (B, S) to actions (B, D), with a product for each row as in `RowMap`."""
+        coefficients = self.coefficients[member].cpu().numpy().astype(np.float64)
+        heard = np.any(coefficients != 0, axis=1)
+        coefficients = coefficients[heard]  # (n, D)
+        length_scale = float(self.length_scales[member])
+        known = self.inputs.cpu().numpy().astype(np.float64)[heard].T / length_scale  # (S, n)
+        known = np.ascontiguousarray(known)
+        half_squares = 0.5 * np.square(known).sum(0)  # (n,)
+        rows = max(1, LARGEST_KERNEL // max(1, len(coefficients)))
+
+        def act(observations: Rows) -> Rows:
+            actions = np.empty((len(observations), coefficients.shape[1]), np.float32)
+            for start in range(0, len(observations), rows):
+                scaled = observations[start : start + rows, None].astype(np.float64) / length_scale  # (b, 1, S)
+                exponents = scaled @ known  # (b, 1, n)
+                exponents -= 0.5 * (scaled @ scaled.transpose(0, 2, 1))
+                exponents -= half_squares
+                kernel = np.exp(np.minimum(exponents, 0, out=exponents), out=exponents)
+                actions[start : start + rows] = (kernel @ coefficients)[:, 0]
+            return actions
+
+        return act
+
+    def _predict(self, member: int, batch: Tensor) -> tuple[Tensor, Tensor]:
+        """Means (B, D) and variances (B,) at observations (B, S)."""
+        leverages, precisions = self.leverages[member].cpu().double(), self.precisions[member].cpu().double()
+        kernel = self._correlation(member, batch)  # (B, N)
+        mean = kernel @ self.coefficients[member].cpu().double()
+        if member not in self._factors:
+            turn = angles(leverages)
+            covariance = self._correlation(member, self.inputs.cpu().double()) * torch.cos(turn[:, None] - turn)
+            self._factors[member] = balanced_factor(float(self.signals[member]) * covariance, precisions)
+        signal = float(self.signals[member])
+        weighted = signal * kernel * (angles(leverages).sin() * precisions.sqrt())  # cos(π/2·(1 − l)) = sin(π/2·l)
+        explained = torch.linalg.solve_triangular(self._factors[member], weighted.mT, upper=False).square().sum(0)
+        return mean, (signal - explained).clamp_min(0) + float(self.noises[member])
+
+    def _correlation(self, member: int, batch: Tensor) -> Tensor:
+        known = self.inputs.cpu().double()
+        return torch.exp(-0.5 * torch.cdist(batch, known).square() / float(self.length_scales[member]) ** 2)

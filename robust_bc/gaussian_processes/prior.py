@@ -1,0 +1,62 @@
+"""The prior of all outputs: GPyTorch's squared-exponential kernel at the inputs, and its spectrum.
+
+The kernel is decomposed once, K = QΛQᵀ. Everything that a fit then tries (signal and noise variances, leverages,
+assignments) is cheap where the inputs are few-dimensional, because then almost all of Λ is zero to the last digit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from gpytorch.kernels import RBFKernel
+from torch import Tensor
+
+MEDIAN_INPUTS = 1000
+"""The median of pairwise distances is taken over this many inputs at most: their number squared is what it costs."""
+RANK_TOLERANCE = 1e-12
+"""Eigenvalues below this share of the largest one are rounding errors, and count as zero."""
+LOW_RANK = 0.5
+"""A kernel whose rank is below this share of the pairs is handled by its root."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """Correlations of the function's values at n inputs, in double precision."""
+
+    length_scale: float
+    correlation: Tensor  # (n, n), ones on the diagonal
+    eigenvalues: Tensor  # (n,), none below zero
+    eigenvectors: Tensor  # (n, n)
+    root: Tensor | None  # (n, R) with correlation = root·rootᵀ where the rank is low
+
+    @classmethod
+    @torch.no_grad()
+    def at(cls, inputs: Tensor, length_scale: float) -> Prior:
+        """The prior at inputs (n, S)."""
+        kernel = RBFKernel().double()
+        kernel.lengthscale = torch.tensor(
+            length_scale, dtype=torch.float64
+        )  # a plain number would pass through float32
+        covariance = kernel(inputs)
+        eigenvalues, eigenvectors = covariance.eigh()
+        vectors, values = eigenvectors.to_dense(), eigenvalues.clamp_min(0)
+        kept = values > RANK_TOLERANCE * values.max()
+        low = int(kept.sum()) < LOW_RANK * len(inputs)
+        return cls(
+            length_scale=length_scale,
+            correlation=covariance.to_dense(),
+            eigenvalues=torch.where(kept, values, 0.0),
+            eigenvectors=vectors,
+            root=vectors[:, kept] * values[kept].sqrt() if low else None,
+        )
+
+
+def median_distance(inputs: Tensor, stream: np.random.Generator) -> float:
+    """The median distance of two different inputs among (n, S); 1 where there are none."""
+    if len(inputs) > MEDIAN_INPUTS:
+        inputs = inputs[torch.from_numpy(np.sort(stream.permutation(len(inputs))[:MEDIAN_INPUTS]))]
+    distances = torch.pdist(inputs)
+    apart = distances[distances > 0]  # most inputs may be one and the same, as at rest
+    return float(apart.median()) if len(apart) else 1.0

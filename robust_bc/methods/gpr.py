@@ -1,0 +1,21 @@
+"""`gpr`: exact Gaussian-process regression, the classical baseline of the paper."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from robust_bc.gaussian_processes.fitted import FittedProcess, fit_exact
+from robust_bc.gaussian_processes.method import GaussianProcessMethod, GaussianProcessSettings
+from robust_bc.gaussian_processes.prior import Prior
+
+
+class GPR(GaussianProcessMethod[GaussianProcessSettings]):
+    """Squared-exponential kernel, median trick for its length, marginal likelihood for its variances."""
+
+    name = "gpr"
+    summary = "Gaussian-process regression; assumes that all demonstrations are good, and a smooth function"
+    settings_type = GaussianProcessSettings
+    robust = False
+
+    def fit_process(self, settings: GaussianProcessSettings, prior: Prior, targets: Tensor) -> FittedProcess:
+        return fit_exact(prior, targets)

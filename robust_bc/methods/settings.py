@@ -1,0 +1,79 @@
+"""What a method can be told: settings that refuse a wrong value by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from robust_bc.errors import RobustBCError
+from robust_bc.normalisation import ActionScaling
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What every method can be told."""
+
+    action_scaling: ActionScaling = "standard"
+    """Actions are centred and scaled by mean and deviation, or robustly by median and MAD."""
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+
+    def require(self, name: str, holds: bool, expected: str) -> None:
+        """An error that names the setting unless the condition holds."""
+        if not holds:
+            raise RobustBCError(f"setting '{name}' must be {expected}, but it is {getattr(self, name)!r}.")
+
+    def require_at_least(self, least: int, *names: str) -> None:
+        for name in names:
+            self.require(name, getattr(self, name) >= least, f"at least {least}")
+
+    def require_positive(self, *names: str) -> None:
+        for name in names:
+            self.require(name, getattr(self, name) > 0, "above 0")
+
+    def require_not_negative(self, *names: str) -> None:
+        for name in names:
+            self.require(name, getattr(self, name) >= 0, "0 or more")
+
+    def require_share(self, *names: str) -> None:
+        for name in names:
+            self.require(name, 0 <= getattr(self, name) <= 1, "between 0 and 1")
+
+
+def _check_types(settings: Settings) -> None:
+    """Refuse a value of the wrong type by name, and make 1 a float and [64, 64] a tuple where that is meant."""
+    hints = get_type_hints(type(settings))
+    for field in dataclasses.fields(settings):
+        value, expected = getattr(settings, field.name), hints[field.name]
+        converted = _convert(value, expected)
+        if converted is None:
+            raise RobustBCError(f"setting '{field.name}' must be {_describe(expected)}, but it is {value!r}.")
+        object.__setattr__(settings, field.name, converted)
+
+
+def _convert(value: Any, expected: Any) -> Any:
+    """The value as the expected type, or None if it is not one."""
+    if get_origin(expected) is Literal:
+        return value if value in get_args(expected) else None
+    if get_origin(expected) is tuple:
+        if not isinstance(value, list | tuple):
+            return None
+        items = [_convert(item, get_args(expected)[0]) for item in value]
+        return None if None in items else tuple(items)
+    if expected is bool or isinstance(value, bool):
+        return value if expected is bool and isinstance(value, bool) else None
+    if expected is float:
+        return float(value) if isinstance(value, numbers.Real) and math.isfinite(value) else None
+    return int(value) if isinstance(value, numbers.Integral) else None
+
+
+def _describe(expected: Any) -> str:
+    if get_origin(expected) is Literal:
+        return "one of " + ", ".join(str(choice) for choice in get_args(expected))
+    if get_origin(expected) is tuple:
+        return "a sequence of whole numbers"
+    return {int: "a whole number", float: "a finite number", bool: "true or false"}.get(expected, str(expected))

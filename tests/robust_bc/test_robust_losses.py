@@ -1,0 +1,301 @@
+"""Robust losses against their literal formulas, and what their gradients must and must not do."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.special import logsumexp
+from scipy.stats import norm
+from torch import Tensor
+
+from robust_bc import RobustBCError
+from robust_bc.fleet.linear import initialise
+from robust_bc.losses import negative_log_likelihood, regression_loss
+from robust_bc.methods import get_method
+from robust_bc.methods.background import Background
+from robust_bc.mixture import MixtureParameters
+from robust_bc.robust_losses import (
+    BIWEIGHT_CUTOFF,
+    SCALE_FLOOR,
+    biweight,
+    density_power_divergence,
+    leaky_biweight,
+    median_of_means,
+    residual_scale,
+    trimmed_mean,
+)
+from robust_bc.seeding import MemberSeed
+
+M, D, B = 2, 3, 9
+METHODS = (
+    "l1",
+    "huber",
+    "tukey",
+    "tukey-pair",
+    "leaky-tukey",
+    "trimmed",
+    "density-power",
+    "median-of-means",
+    "background",
+)
+
+
+def example(mixtures: int = 1) -> tuple[MixtureParameters, Tensor]:
+    """A mixture and actions, two of which are far out."""
+    generator = torch.Generator().manual_seed(0)
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    parameters = MixtureParameters(
+        torch.log_softmax(normal(M, mixtures, B), 1), normal(M, mixtures, D, B), normal(M, mixtures, D, B).exp()
+    )
+    actions = parameters.means[:, 0] + 0.3 * normal(M, D, B)
+    actions[:, :, 2] += 8
+    actions[:, 1, 5] -= 6
+    return parameters, actions
+
+
+def total(method: str, parameters: MixtureParameters, actions: Tensor, progress: float = 1.0, **given: Any) -> Tensor:
+    known: Any = get_method(method)
+    terms = known.loss(known.settings(given), parameters, actions, progress)
+    assert tuple(terms.parts) == known.part_names
+    return terms.total  # type: ignore[no-any-return]
+
+
+def literal_tukey(r: NDArray[np.float64], leak: float) -> float:
+    """The biweight of one member, residual by residual; r is (D, B)."""
+    summed = 0.0
+    for row in r:
+        middle = sorted(row)[(B - 1) // 2]
+        scale = 1.4826 * sorted(abs(value - middle) for value in row)[(B - 1) // 2]
+        for value in row:
+            u, c = value / scale, 4.6851
+            flat = c**2 / 6 * (1 - (1 - (u / c) ** 2) ** 3) if abs(u) <= c else c**2 / 6
+            summed += ((1 - leak) * flat + leak * u**2 / 2) / B
+    return summed
+
+
+def literal(method: str, r: NDArray[np.float64], v: NDArray[np.float64]) -> float:
+    """What a method minimises for one member, from residuals and variances (D, B)."""
+    squares = (r**2).sum(0)
+    if method == "l1":
+        return float(sum(abs(r[d, b]) for d in range(D) for b in range(B)) / B)
+    if method == "huber":
+        each = [x**2 / 2 if abs(x) <= 0.2 else 0.2 * (abs(x) - 0.1) for x in r.flat]
+        return sum(each) / B
+    if method in ("tukey", "leaky-tukey"):
+        return literal_tukey(r, 0.05 if method == "leaky-tukey" else 0.0)
+    if method == "trimmed":
+        return float(np.sort(squares)[: B - 3].mean())  # 0.3·9 is 3
+    if method == "median-of-means":
+        return float(np.median([squares[g::4].mean() for g in range(4)]))
+    b = 0.4 / math.sqrt(D)
+    density = norm.pdf(r, scale=np.sqrt(v)).prod(0)
+    integral = ((2 * np.pi * v) ** (-b / 2) * (1 + b) ** -0.5).prod(0)
+    return float((integral - (1 + 1 / b) * density**b + 1 / b).mean())
+
+
+GIVEN: dict[str, dict[str, Any]] = {
+    "huber": {"delta": 0.2},
+    "leaky-tukey": {"leak": 0.05},
+    "trimmed": {"rate": 0.3},
+    "median-of-means": {"groups": 4},
+    "density-power": {"beta": 0.4},
+}
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("tukey-pair", "background")])
+def test_each_loss_is_the_literal_formula(method: str) -> None:
+    parameters, actions = example()
+    found = total(method, parameters, actions, **GIVEN.get(method, {}))
+    r, v = (actions - parameters.means[:, 0]).numpy(), parameters.variances[:, 0].numpy()
+    assert found.tolist() == pytest.approx([literal(method, r[m], v[m]) for m in range(M)], rel=1e-10)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_members_do_not_mix(method: str) -> None:
+    """What the second member sees changes neither the first one's loss nor its gradient, to the bit."""
+    parameters, actions = example(2 if method == "background" else 1)
+    results = []
+    for shift in (0.0, 5.0):
+        means = parameters.means.clone().requires_grad_()
+        moved = actions.clone()
+        moved[1] *= 1 + shift
+        found = total(method, MixtureParameters(parameters.log_weights, means, parameters.variances), moved)
+        found.sum().backward()  # type: ignore[no-untyped-call]
+        assert means.grad is not None
+        assert means.grad[0].any()
+        results.append((found.detach(), means.grad))
+    (one, gradient), (other, after) = results
+    assert torch.equal(one[0], other[0])
+    assert torch.equal(gradient[0], after[0])
+    assert one[1] != other[1]
+
+
+def test_beyond_the_cutoff_tukey_is_flat_and_the_leak_is_a_share_of_least_squares() -> None:
+    c = BIWEIGHT_CUTOFF
+    u = torch.tensor([-3 * c, -1.01 * c, -0.5 * c, 0.0, 0.7 * c, 1.01 * c, 3 * c], dtype=torch.float64)
+    u.requires_grad_()
+    (slope,) = torch.autograd.grad(biweight(u).sum(), u)
+    (leaky,) = torch.autograd.grad(leaky_biweight(u, 0.1).sum(), u)
+    far = u.detach().abs() > c
+    assert (slope[far] == 0).all()
+    torch.testing.assert_close(leaky[far], 0.1 * u.detach()[far])
+    torch.testing.assert_close(slope[~far], (u * (1 - (u / c) ** 2) ** 2).detach()[~far])
+    edge = torch.tensor([c - 1e-9, c + 1e-9], dtype=torch.float64, requires_grad=True)
+    value = leaky_biweight(edge, 0.1)
+    (steepness,) = torch.autograd.grad(value.sum(), edge)
+    torch.testing.assert_close(value[0], value[1])  # neither the loss nor its slope jumps
+    torch.testing.assert_close(steepness[0], steepness[1])
+
+
+def test_the_scale_is_a_constant_with_a_floor() -> None:
+    residuals = torch.zeros(1, 1, 5, requires_grad=True)
+    scale = residual_scale(residuals)
+    assert not scale.requires_grad
+    assert scale.flatten().tolist() == pytest.approx([SCALE_FLOOR])
+    assert torch.isfinite(torch.autograd.grad(biweight(residuals / scale).sum(), residuals)[0]).all()
+    many = torch.randn(1, 2, 20001, generator=torch.Generator().manual_seed(0)) * torch.tensor([[[0.5], [3.0]]])
+    torch.testing.assert_close(residual_scale(many).flatten(), torch.tensor([0.5, 3.0]), rtol=0.03, atol=0)
+
+
+def test_the_biweight_of_a_pair_is_that_of_its_root_mean_square() -> None:
+    parameters, actions = example()
+    found = total("tukey-pair", parameters, actions, cutoff=2.5)
+    residuals = (actions - parameters.means[:, 0]).numpy()  # (M, D, B)
+    for member in range(M):
+        costs = []
+        for pair in range(B):
+            square = 0.0
+            for dimension in range(D):
+                mine = np.sort(residuals[member, dimension])
+                spread = np.sort(np.abs(mine - mine[B // 2]))[B // 2]
+                square += (residuals[member, dimension, pair] / max(1.4826 * spread, SCALE_FLOOR)) ** 2 / D
+            costs.append(2.5**2 / 6 * (1 - max(0.0, 1 - square / 2.5**2) ** 3))
+        assert found[member].item() == pytest.approx(np.mean(costs), rel=1e-5)
+
+
+@pytest.mark.parametrize(("method", "leak"), [("tukey", 0.0), ("leaky-tukey", 0.05)])
+def test_tukeys_gradient_is_that_of_a_fixed_scale(method: str, leak: float) -> None:
+    """By the literal ψ(u)/(s·B): no finite difference of the whole loss, in which the scale would move along."""
+    parameters, actions = example()
+    means = parameters.means.clone().requires_grad_()
+    found = total(
+        method,
+        MixtureParameters(parameters.log_weights, means, parameters.variances),
+        actions,
+        **({"leak": leak} if leak else {}),
+    )
+    (gradient,) = torch.autograd.grad(found.sum(), means)
+    residuals = actions - parameters.means[:, 0]
+    scale = residual_scale(residuals)
+    u = residuals / scale
+    kept = (1 - (u / BIWEIGHT_CUTOFF) ** 2).clamp_min(0) ** 2
+    assert (kept == 0).any()
+    torch.testing.assert_close(gradient[:, 0], -u * (leak + (1 - leak) * kept) / (scale * B))
+
+
+def test_trimming_drops_exactly_the_dearest_of_each_member() -> None:
+    costs = torch.rand(3, 50, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    for rate, dropped in ((0.0, 0), (0.3, 15), (0.49, 24), (0.999, 49)):
+        (gradient,) = torch.autograd.grad(trimmed_mean(costs, rate).sum(), costs)
+        for member in range(3):
+            out = gradient[member] == 0
+            assert out.sum() == dropped
+            assert not dropped or costs[member][out].min() > costs[member][~out].max()
+            torch.testing.assert_close(gradient[member][~out], torch.full((50 - dropped,), 1 / (50 - dropped)))
+
+
+def test_trimming_grows_from_nothing_and_none_is_least_squares() -> None:
+    settings: Any = get_method("trimmed").settings({"rate": 0.4, "warm_up": 0.2})
+    assert [settings.rate_at(p) for p in (0.0, 0.1, 0.2, 1.0)] == pytest.approx([0.0, 0.2, 0.4, 0.4])
+    assert get_method("trimmed").settings({"rate": 0.4, "warm_up": 0}).rate_at(0.0) == 0.4
+    parameters, actions = example()
+    torch.testing.assert_close(
+        total("trimmed", parameters, actions, rate=0), regression_loss(parameters, actions).total
+    )
+    torch.testing.assert_close(total("trimmed", parameters, actions, 0.0), regression_loss(parameters, actions).total)
+    with pytest.raises(RobustBCError, match="setting 'rate' must be at least 0 and below 1"):
+        get_method("trimmed").settings({"rate": 1})
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3, 4, 7, 10, 11, 64])
+def test_median_of_means_is_the_median_of_means(groups: int) -> None:
+    costs = torch.rand(2, 11, generator=torch.Generator().manual_seed(groups), dtype=torch.float64)
+    for found, mine in zip(median_of_means(costs, groups).tolist(), costs.numpy(), strict=True):
+        each = [mine[g::groups].mean() for g in range(min(groups, 11))]
+        assert found == pytest.approx(float(np.median(each)), rel=1e-12)
+
+
+@pytest.mark.parametrize(("power", "variance"), [(0.1, 0.04), (0.5, 1.0), (1.0, 3.0)])
+def test_the_divergence_has_the_integral_of_the_density(power: float, variance: float) -> None:
+    deviation = math.sqrt(variance)
+    y = 0.7
+    integral, _ = quad(lambda t: norm.pdf(t, scale=deviation) ** (1 + power), -12 * deviation, 12 * deviation)
+    expected = integral - (1 + 1 / power) * norm.pdf(y, scale=deviation) ** power + 1 / power
+    shaped = torch.tensor([[[y]]], dtype=torch.float64), torch.tensor([[[variance]]], dtype=torch.float64)
+    assert density_power_divergence(*shaped, power).item() == pytest.approx(expected, rel=1e-8)
+
+
+def test_without_power_the_divergence_is_the_likelihood() -> None:
+    parameters, actions = example()
+    found = density_power_divergence(actions - parameters.means[:, 0], parameters.variances[:, 0], 1e-9).mean(1)
+    torch.testing.assert_close(found, negative_log_likelihood(parameters, actions), rtol=1e-5, atol=0)
+
+
+def test_the_divergence_ignores_what_is_absurd_and_stays_a_number() -> None:
+    residuals = torch.tensor([[[0.1, 1e4]] * 6], requires_grad=True)  # M=1, D=6, B=2 in float32
+    variances = torch.full((1, 6, 2), 1e-3, requires_grad=True)
+    value = density_power_divergence(residuals, variances, 0.2)
+    towards_mean, towards_variance = torch.autograd.grad(value.sum(), (residuals, variances))
+    assert torch.isfinite(value).all()
+    assert torch.isfinite(towards_variance).all()
+    assert (towards_mean[:, :, 0] > 0).all()
+    assert (towards_mean[:, :, 1] == 0).all()
+
+
+def background_head(**given: Any) -> tuple[Any, Any]:
+    settings = Background().settings(given)
+    head = Background().head(settings, M, 5, D)
+    initialise(head, [MemberSeed(0), MemberSeed(1)])
+    return settings, head
+
+
+def test_background_is_the_literal_formula() -> None:
+    settings, head = background_head(background_variance=2.5, tau_inverse=0.05)
+    generator = torch.Generator().manual_seed(0)
+    h, y = torch.rand(M, 5, B, generator=generator), torch.randn(M, D, B, generator=generator)
+    found = Background().loss(settings, head(h, None, 1.0), y, 1.0).total.tolist()
+    acted = head.by_row()(h.transpose(1, 2).numpy())  # (M, B, D)
+    for m in range(M):
+        outputs = (head.outputs.weight[m] @ h[m] + head.outputs.bias[m]).detach().numpy().astype(np.float64)
+        target, logits, action = outputs[:D], outputs[D:], y[m].numpy().astype(np.float64)
+        log_pi = logits - logsumexp(logits, axis=0)
+        near = norm.logpdf(action, target, math.sqrt(0.05)).sum(0)
+        broad = norm.logpdf(action, 0, math.sqrt(2.5)).sum(0)
+        each = logsumexp(np.stack([log_pi[0] + near, log_pi[1] + broad]), axis=0)
+        assert found[m] == pytest.approx(-each.mean(), rel=1e-5)
+        np.testing.assert_allclose(acted[m].T, target, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["background", "choicenet"])
+def test_the_target_narrows_over_passes_or_a_share_of_training(method: str) -> None:
+    given = {"tau_inverse": 0.02, "tau_inverse_start": 0.5, "tau_passes": 30.0, "tau_anneal": 0.4}
+    known: Any = get_method(method)
+    head = known.head(known.settings(given), M, 5, D)
+    initialise(head, [MemberSeed(0), MemberSeed(1)])
+    head.prepare(torch.tensor([60.0, 300.0]))
+    h = torch.rand(M, 5, B, generator=torch.Generator().manual_seed(0))
+    for progress in (0.0, 0.05, 0.1, 0.3, 0.4, 1.0):
+        found = head(h, None, progress).variances[:, 0]  # (M, D, B)
+        for member, share in enumerate((0.4, 0.1)):  # half of 60 passes is too much, a tenth of 300 is not
+            done = min(1.0, progress / share)
+            expected = 0.5 * (0.02 / 0.5) ** done
+            torch.testing.assert_close(found[member], torch.full((D, B), expected))
