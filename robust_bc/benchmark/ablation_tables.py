@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from robust_bc.benchmark import ablation_dots as dots
+from robust_bc.benchmark import dot_plots as dots
 from robust_bc.benchmark.ablation import BETTER, DIFFERENCE, ERROR, WORSE, Column, verdict
-from robust_bc.benchmark.ablation_dots import Dot, Panel, dot_figure
 from robust_bc.benchmark.ablation_variants import DEFAULT
+from robust_bc.benchmark.dot_plots import Dot, Panel, dot_figure
 from robust_bc.benchmark.rows import Row
 
 Found = dict[tuple[str, Column], tuple[Row, Row]]  # (variant, column) -> error, difference

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from robust_bc.benchmark.ablation_dots import HERO, NEUTRAL, REFERENCE, Dot, Panel, dot_figure
 from robust_bc.benchmark.contenders import ORACLE
+from robust_bc.benchmark.dot_plots import HERO, NEUTRAL, REFERENCE, Dot, Panel, dot_figure
 from robust_bc.benchmark.rows import Row
 
 # Choi et al., CVPR 2020, Table "The RMSEs of compared methods on the Boston Housing Dataset".

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from robust_bc.fleet.annealing import AnnealedVariance
 from robust_bc.fleet.cholesky import (
     correlated_means,
     local_products,
@@ -101,10 +101,7 @@ class ChoiceNetHead(Head):
         mixtures: int,
         sigma_z: float,
         noise: WeightNoise,
-        tau_inverse: float,
-        tau_inverse_start: float,
-        tau_passes: float,
-        tau_anneal: float,
+        variance_floor: AnnealedVariance,
         correlation: Correlation,
         target_correlation: float,
     ) -> None:
@@ -114,13 +111,7 @@ class ChoiceNetHead(Head):
         self.mixtures = mixtures
         self.sigma_z = sigma_z
         self.noise = noise
-        self.tau_inverse = tau_inverse
-        self.tau_inverse_start = tau_inverse_start
-        self.tau_passes = tau_passes
-        self.tau_anneal = tau_anneal
-        # Share of training over which each member's τ⁻¹ falls. Not saved: afterwards τ⁻¹ is at its end.
-        self.anneal: Tensor
-        self.register_buffer("anneal", torch.full((members, 1, 1, 1), tau_anneal), persistent=False)
+        self.variance_floor = variance_floor  # τ⁻¹
         self.correlation = torch.tanh if correlation == "tanh" else torch.sigmoid
         self.target_correlation = target_correlation
         # One product for everything: target D, ρ of the others K−1, π K, Σ_0 D.
@@ -136,12 +127,7 @@ class ChoiceNetHead(Head):
         return sampled[self.noise]
 
     def prepare(self, passes: Tensor) -> None:
-        self.anneal = (self.tau_passes / passes).clamp_max(self.tau_anneal)[:, None, None, None]
-
-    def variance_floor(self, progress: float) -> Tensor:
-        """τ⁻¹ of each member at this point, (M, 1, 1, 1): falls geometrically from its start to its end."""
-        left = torch.where(self.anneal > progress, 1 - progress / self.anneal, 0.0)
-        return torch.exp(left * math.log(self.tau_inverse_start) + (1 - left) * math.log(self.tau_inverse))
+        self.variance_floor.prepare(passes)
 
     def forward(self, features: Tensor, noise: Tensor | None, progress: float) -> MixtureParameters:
         target, raw, logits, log_base = self.outputs(features).split(self.parts, 1)

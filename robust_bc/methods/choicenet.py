@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from robust_bc.fleet.annealing import AnnealedVariance
 from robust_bc.fleet.heads import ChoiceNetHead, Correlation, WeightNoise
 from robust_bc.losses import LossTerms, choicenet_loss
 from robust_bc.methods.network import NetworkMethod, NetworkSettings
@@ -76,10 +77,13 @@ class ChoiceNet(NetworkMethod[ChoiceNetSettings]):
             mixtures=settings.mixtures,
             sigma_z=settings.sigma_z,
             noise=settings.noise,
-            tau_inverse=settings.tau_inverse,
-            tau_inverse_start=settings.tau_inverse_start,
-            tau_passes=settings.tau_passes,
-            tau_anneal=settings.tau_anneal,
+            variance_floor=AnnealedVariance(
+                members,
+                end=settings.tau_inverse,
+                start=settings.tau_inverse_start,
+                passes=settings.tau_passes,
+                share=settings.tau_anneal,
+            ),
             correlation=settings.correlation,
             target_correlation=settings.target_correlation,
         )

@@ -124,7 +124,7 @@ def test_annealing_counts_passes_over_each_members_own_pairs() -> None:
 def test_the_trainer_tells_the_head_how_often_pairs_are_seen(pairs: Demonstrations) -> None:
     given = {**QUICK, "steps": 40, "batch_size": 16, "tau_passes": 2.0}
     plan = FitPlan.make([pairs, pairs.select(np.arange(20))], "choicenet", 1, None, "cpu", given)
-    shares = plan.trainer([0, 1]).fleet.head.get_buffer("anneal").flatten().tolist()
+    shares = plan.trainer([0, 1]).fleet.head.get_buffer("variance_floor.anneal").flatten().tolist()
     assert shares == pytest.approx([min(0.6, 2 * len(pairs) / 640), 2 * 20 / 640])
 
 
