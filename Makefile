@@ -52,9 +52,14 @@ bench: $(VENV)/installed
 	@$(BIN)/python scripts/bench_worlds.py
 	@$(BIN)/python scripts/bench_rollouts.py
 
-docs: $(VENV)/installed
+docs: $(VENV)/installed-dev
+	@$(BIN)/python scripts/tuning_page.py
+	@$(BIN)/python scripts/defaults_page.py
 	@$(BIN)/python scripts/synthetic_page.py
+	@$(BIN)/python scripts/housing_page.py
+	@$(BIN)/python scripts/gaussian_process_figures.py
 	@$(BIN)/python scripts/benchmark_page.py
+	@$(BIN)/python scripts/choosing_page.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,16 +1,17 @@
 """Writes docs/defaults.md and its figures from a full run of the ablation: what each default is worth.
 
 python scripts/defaults_page.py [--seeds 5]
+
+A finished run of the same command in runs/docs is kept; delete its folder to run it anew.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import tyro
 
+from robust_bc.cli.run_once import run_once
 from robust_bc.files import write_whole
 
 DOCS, RUNS = Path("docs"), Path("runs/docs/ablation")
@@ -53,8 +54,7 @@ out of reach.
 def main(seeds: int = 5, out: Path = DOCS / "defaults.md") -> None:
     """Run the ablation and write the page."""
     command = f"robust-bc benchmark ablation --seeds {seeds}"
-    words = [*command.split()[1:], "--out", str(RUNS)]
-    subprocess.run([sys.executable, "-m", "robust_bc.cli.main", *words], check=True)
+    run_once(command, RUNS)
     tables = (RUNS / "table.md").read_text().split("\n\n", 1)[1]
     write_whole(out, PAGE.format(seeds=seeds, command=command, tables=tables))
     for source, name in FIGURES.items():

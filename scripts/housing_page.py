@@ -1,14 +1,13 @@
 """Writes docs/housing.md and its figure from a full run of the housing benchmark and of the choice of its budget.
 
 python scripts/housing_page.py
+
+A finished run of the same command in runs/docs is kept; delete its folder to run it anew.
 """
 
 from __future__ import annotations
 
-import json
 import platform
-import subprocess
-import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from robust_bc.benchmark.housing_settings import (
     judge_candidates,
     mean_error,
 )
+from robust_bc.cli.run_once import run_once
 from robust_bc.files import write_whole
 
 COMMAND = "robust-bc benchmark housing --seeds 10"
@@ -34,8 +34,7 @@ Rows = dict[tuple[float, str], dict[str, Any]]
 def main() -> None:
     """Choose, run, write; the page says so if the choice is no longer the one in the code."""
     judged = judge_candidates(say=print)
-    subprocess.run([sys.executable, "-m", "robust_bc.cli.main", *COMMAND.split()[1:], "--out", str(RUNS)], check=True)
-    result: dict[str, Any] = json.loads((RUNS / "benchmark.json").read_text())
+    result = run_once(COMMAND, RUNS)
     rows: Rows = {(row["rate"], row["method"]): row for row in result["rows"]}
     table = (RUNS / "table.md").read_text().split("\n\n", 1)[1]
     page = f"""# Boston housing

@@ -44,6 +44,8 @@ EXCEPTIONS = """
   joint density) were found by their authors here in trials that looked at clean targets, some five to twenty-five
   each, on seeds apart from those shown.
 
+- Where this table, with its own number of teachers, has another trial ahead of the default: {ahead}.
+
 **Early stopping is off for every method**: the rule wants it for {stopped}.
 """
 
@@ -78,7 +80,12 @@ def _page(tried: dict[str, list[Trial]], seeds: int) -> str:
             who = f"{name} ({len(trials)})" if number == 0 else ""
             text += f"| {who} | {label} | {chosen} | {np.mean(trial.errors):.3f} |\n"
     stopped = [name for name, trials in tried.items() if _best(trials).settings == EARLY]
-    return text + EXCEPTIONS.format(stopped=", ".join(stopped) or "none")
+    ahead = [
+        f"{name} ({_best(trials).score:.4f} against {trials[0].score:.4f})"
+        for name, trials in tried.items()
+        if _best(trials) is not trials[0]
+    ]
+    return text + EXCEPTIONS.format(stopped=", ".join(stopped) or "none", ahead=", ".join(ahead) or "nowhere")
 
 
 def _best(trials: list[Trial]) -> Trial:

@@ -42,9 +42,9 @@ class BCNDSettings(MDNSettings):
     """Gaussians of each network; the authors' policies have one."""
     variance_floor: float = 1e-2
     """Smallest variance of a Gaussian, in units of the normalised actions."""
-    networks: int = 5
+    networks: int = 2
     """K, networks in the ensemble, each with its own part of the pairs."""
-    reweighted: int = 4
+    reweighted: int = 9
     """Rounds that follow the first; in each the pairs are weighed by the ensemble's density."""
 
     def __post_init__(self) -> None:

@@ -34,7 +34,7 @@ class DensityPowerSettings(NetworkSettings):
 
     beta: float = 0.5
     """β: how firmly improbable actions are ignored; towards 0 it is maximum likelihood, and 1 is already extreme."""
-    variance_floor: float = 1e-3
+    variance_floor: float = 1e-2
     """Smallest variance of the Gaussian, in units of the normalised actions; it keeps the densities bounded."""
 
     def __post_init__(self) -> None:

@@ -29,7 +29,7 @@ SMALLEST_SQUARE = 1e-12
 class TukeyPairSettings(NetworkSettings):
     """Settings of the biweight of pairs."""
 
-    cutoff: float = 3.0
+    cutoff: float = 2.0
     """c, in deviations: a pair further away than this has no gradient."""
 
     def __post_init__(self) -> None:
