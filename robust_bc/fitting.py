@@ -134,6 +134,7 @@ class FitPlan:
             raise RobustBCError(f"seeds has {len(chosen)} entries, but there are {len(demonstrations)} data sets.")
         known = get_method(method)
         resolved: Settings = known.settings(settings)
+        known.check(resolved, max(len(pairs) for pairs in demonstrations))
         return cls(
             demonstrations=demonstrations,
             normalisations=[Normalisation.of(d, resolved.action_scaling) for d in demonstrations],

@@ -18,13 +18,18 @@ class LossTerms:
     parts: dict[str, Tensor]
 
 
+def squared_errors(parameters: MixtureParameters, actions: Tensor) -> Tensor:
+    """‖y − μ_1‖² of every pair, (M, B); actions are (M, D, B)."""
+    return (actions - parameters.means[:, 0]).square().sum(1)
+
+
 def squared_error(parameters: MixtureParameters, actions: Tensor) -> Tensor:
-    """‖y − μ_1‖² averaged over the batch, (M,); actions are (M, D, B)."""
-    return (actions - parameters.means[:, 0]).square().sum(1).mean(1)
+    """‖y − μ_1‖² averaged over the batch, (M,)."""
+    return squared_errors(parameters, actions).mean(1)
 
 
 def negative_log_likelihood(parameters: MixtureParameters, actions: Tensor) -> Tensor:
-    """−log Σ_k π_k N(y; μ_k, Σ_k) averaged over the batch, (M,)."""
+    """−log Σ_k π_k N(y; μ_k, Σ_k) in live dimensions, averaged over the batch, (M,)."""
     return -log_likelihood(parameters, actions).mean(1)
 
 

@@ -60,7 +60,9 @@ class Policy:
         self.history = history
         """How training went; None for a policy that was loaded from a folder, or computed in one go."""
         self._model = model.to(device).requires_grad_(False).eval()
-        self.members = self._model.members
+        self.networks = self._model.members
+        """Fitted models whose actions are averaged: several for each member where peers make up one."""
+        self.members = self.networks // settings.peers
         self._chooser = self._model.by_row()
         self._generator = torch.Generator().manual_seed(0)
 
@@ -131,7 +133,7 @@ class Policy:
 
     def _parts(self, batch: NDArray[Any]) -> list[NDArray[Any]]:
         """The batch in parts that bound the memory of a forward pass, whatever the number of members."""
-        rows = max(1, LARGEST_PASS // self.members)
+        rows = max(1, LARGEST_PASS // self.networks)
         return [batch[start : start + rows] for start in range(0, max(1, len(batch)), rows)]
 
     @torch.no_grad()

@@ -64,7 +64,7 @@ def load_policy(folder: str | Path, device: str | torch.device = "auto") -> Poli
     try:
         method = get_method(config["method"])
         settings = method.settings(config["settings"])
-        sizes = config["members"], config["observation_size"], config["action_size"]
+        sizes = config["members"] * settings.peers, config["observation_size"], config["action_size"]
         learned = {name.removeprefix("fleet."): t for name, t in tensors.items() if name.startswith("fleet.")}
         model = method.empty(settings, *sizes, learned)
         model.load_state_dict(learned)

@@ -1,7 +1,7 @@
 """Robust statistics as pure functions: what a residual costs, and how the costs of a batch become one per member.
 
-Residuals are y − μ in units of the normalised actions, (M, D, B); the costs of whole pairs are (M, B), those of members
-(M,). Nothing here mixes members.
+Residuals are y − μ in units of the normalised actions, (M, D, B), and 0 in dimensions that are not live; the costs of
+whole pairs are (M, B), those of members (M,). Nothing here mixes members.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import math
 import torch
 from torch import Tensor
 
-from robust_bc.mixture import LOG_TWO_PI, MixtureParameters
+from robust_bc.mixture import LOG_TWO_PI, MixtureParameters, heaviest_means
+from robust_bc.normalisation import MAD_TO_STANDARD_DEVIATION
 
 BIWEIGHT_CUTOFF = 4.6851
 """c, in deviations: with it the biweight is 95 % as efficient as least squares where the noise is Gaussian."""
-DEVIATIONS_PER_MAD = 1.4826
-"""Deviation of a Gaussian over its median absolute deviation."""
 SCALE_FLOOR = 1e-2
 """Smallest deviation that residuals are divided by, in units of the normalised actions: a batch that is fitted exactly
 has none, and below a hundredth of the actions' own spread a difference means nothing."""
@@ -24,17 +23,12 @@ has none, and below a hundredth of the actions' own spread a difference means no
 
 def residuals_of(parameters: MixtureParameters, actions: Tensor) -> Tensor:
     """y − μ_1 for actions (M, D, B)."""
-    return actions - parameters.means[:, 0]
-
-
-def squared_errors(parameters: MixtureParameters, actions: Tensor) -> Tensor:
-    """‖y − μ_1‖² of every pair, (M, B)."""
-    return residuals_of(parameters, actions).square().sum(1)
+    return parameters.only_live(actions - parameters.means[:, 0])
 
 
 def absolute_errors(parameters: MixtureParameters, actions: Tensor) -> Tensor:
-    """Σ_d |y_d − μ_1d| of every pair, (M, B)."""
-    return residuals_of(parameters, actions).abs().sum(1)
+    """Σ_d |y_d − μ_d| over live dimensions with μ the mean of the heaviest mixture, of every pair, (M, B)."""
+    return parameters.only_live(actions - heaviest_means(parameters)).abs().sum(1)
 
 
 def huber(residuals: Tensor, delta: float) -> Tensor:
@@ -52,7 +46,7 @@ def residual_scale(residuals: Tensor) -> Tensor:
     fixed = residuals.detach()
     centre = fixed.median(2, keepdim=True).values  # (M, D, 1)
     deviation = (fixed - centre).abs().median(2, keepdim=True).values
-    return (DEVIATIONS_PER_MAD * deviation).clamp_min(SCALE_FLOOR)
+    return (MAD_TO_STANDARD_DEVIATION * deviation).clamp_min(SCALE_FLOOR)
 
 
 def biweight(scaled: Tensor, cutoff: float = BIWEIGHT_CUTOFF) -> Tensor:
@@ -95,13 +89,26 @@ def median_of_means(costs: Tensor, groups: int) -> Tensor:
     return 0.5 * (ordered[:, (groups - 1) // 2] + ordered[:, groups // 2])
 
 
-def density_power_divergence(residuals: Tensor, variances: Tensor, power: float) -> Tensor:
-    """∫f^(1+β) − (1 + 1/β)·f(y)^β + 1/β of every pair's diagonal Gaussian f with β = `power`, (M, B).
+def density_power_divergence(parameters: MixtureParameters, actions: Tensor, beta: float) -> Tensor:
+    """∫f^(1+b) − (1 + 1/b)·f(y)^b + 1/b of every pair's first Gaussian f in its live dimensions, (M, B).
 
-    ∫f^(1+β) = Π_d (2πσ_d²)^(−β/2)·(1 + β)^(−1/2). The constant 1/β makes the whole tend to −log f(y) as β goes to 0.
-    Densities stay logarithms until they are raised to β, and (f^β − 1)/β is not the difference of two large numbers.
+    b = β/√D and ∫f^(1+b) = Π_d (2πσ_d²)^(−b/2)·(1 + b)^(−1/2), D and d being of the live ones. The constant 1/b makes
+    the whole tend to −log f(y) as β goes to 0. Densities stay logarithms until they are raised to b, and (f^b − 1)/b is
+    not the difference of two large numbers.
     """
-    log_peak = -0.5 * (variances.log() + LOG_TWO_PI).sum(1)  # log f at its mean, (M, B)
-    log_power = power * (log_peak - 0.5 * (residuals.square() / variances).sum(1))  # log f(y)^β
-    integral = (power * log_peak - 0.5 * residuals.shape[1] * math.log1p(power)).exp()
+    variances = parameters.variances[:, 0]
+    power, shrinkage = _powers(parameters.live_count(), beta)
+    log_peak = -0.5 * parameters.only_live(variances.log() + LOG_TWO_PI).sum(1)  # log f at its mean, (M, B)
+    squares = (residuals_of(parameters, actions).square() / variances).sum(1)
+    log_power = power * (log_peak - 0.5 * squares)  # log f(y)^b
+    integral = (power * log_peak - shrinkage).exp()
     return integral - log_power.exp() - torch.expm1(log_power) / power
+
+
+def _powers(dimensions: Tensor | int, beta: float) -> tuple[Tensor | float, Tensor | float]:
+    """b = β/√D and D/2·log(1 + b)."""
+    if isinstance(dimensions, int):
+        power = beta / math.sqrt(dimensions)
+        return power, 0.5 * dimensions * math.log1p(power)
+    powers = beta / dimensions.sqrt()  # (M, 1)
+    return powers, 0.5 * dimensions * torch.log1p(powers)

@@ -24,7 +24,7 @@ from robust_bc.files import is_aside_of, make_folder, remove_asides, write_json,
 from robust_bc.fitting import FitPlan, Progress, ProgressCallback
 from robust_bc.methods.direct import DirectMethod
 from robust_bc.policy import Policy
-from robust_bc.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
+from robust_bc.training.checkpoint import fingerprint, pairs_digest, read_checkpoint, write_checkpoint
 from robust_bc.training.curves import TensorBoardCurves
 from robust_bc.training.trainer import Trainer
 
@@ -142,6 +142,7 @@ def _describe(plan: FitPlan, source: str) -> dict[str, Any]:
         "format": "robust-bc run",
         "dataset": source,
         "pairs": len(pairs),
+        "pairs_sha256": pairs_digest([pairs]),
         "episodes": len(np.unique(pairs.episodes)),
         "method": plan.method.name,
         "settings": asdict(plan.settings),
@@ -170,7 +171,7 @@ def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
         raise RobustBCError(f"'{folder}' already has a run; go on with it by --resume, or name a new folder.")
     try:
         before = json.loads(run_file.read_text())
-        different = [name for name in _IDENTITY if before[name] != _plain(about[name])]
+        different = [label for name, label in _IDENTITY.items() if before[name] != _plain(about[name])]
         different += [
             f"settings.{name}"
             for name, value in _plain(about["settings"]).items()
@@ -185,7 +186,13 @@ def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
     remove_asides(folder)
 
 
-_IDENTITY = ("pairs", "method", "members", "seed")  # whether the data are the same, the checkpoint knows
+_IDENTITY = {
+    "pairs": "number of pairs",
+    "pairs_sha256": "set of pairs",
+    "method": "method",
+    "members": "number of members",
+    "seed": "seed",
+}
 
 
 def _plain(value: Any) -> Any:

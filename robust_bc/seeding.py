@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
+
+Index = NDArray[np.int64]
+"""Rows of a pool of pairs."""
 
 
 class Purpose(IntEnum):

@@ -28,11 +28,12 @@ UNITS = {"return": "return", "collision": "% of episodes", "lane_deviation_rms":
 """Beside the figures' axes."""
 PROTOCOL = """\
 500 pairs of state and action (driving: 2,000), of which a share is corrupt; nobody tells the methods which. Every
-neural method has the same trunk (two layers of 128 ReLU), the same 2,000 steps of 128 pairs and the same optimiser, and
-none sees a clean label. The **oracle** is `mlp` on the clean pairs of the same mix. Seeds are paired: data and start of
-a fit come from its seed, and all policies are measured in the same episodes. The walkers' teachers have a shaken hand
-while they show what they mean to do ([demos/README.md](../demos/README.md) tells why). A cell is `mean [95 % interval
-over seeds, worst seed]`; the best mean of the fitted methods is bold.
+neural method has the same trunk (two layers of 128 ReLU), the same 2,000 steps of 128 pairs and the same optimiser,
+and none sees a clean label; `co-teaching` and `bcnd` train two such networks and act by their mean. The **oracle** is
+`mlp` on the clean pairs of the same mix. Seeds are paired: data and start of a fit come from its seed, and all
+policies are measured in the same episodes. The walkers' teachers have a shaken hand while they show what they mean to
+do ([demos/README.md](../demos/README.md) tells why). A cell is `mean [95 % interval over seeds, worst seed]`; the
+best mean of the fitted methods is bold.
 """
 BENCHMARK = (
     PROTOCOL

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import tyro
 
+from robust_bc.benchmark.ablation_variants import VARIANTS, settings_of_variants
 from robust_bc.cli.run_once import run_once
 from robust_bc.files import write_whole
 
@@ -54,7 +55,7 @@ out of reach.
 def main(seeds: int = 5, out: Path = DOCS / "defaults.md") -> None:
     """Run the ablation and write the page."""
     command = f"robust-bc benchmark ablation --seeds {seeds}"
-    run_once(command, RUNS)
+    run_once(command, RUNS, settings_of_variants(VARIANTS))
     tables = (RUNS / "table.md").read_text().split("\n\n", 1)[1]
     write_whole(out, PAGE.format(seeds=seeds, command=command, tables=tables))
     for source, name in FIGURES.items():

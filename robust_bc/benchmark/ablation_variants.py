@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from robust_bc.benchmark.contenders import ORACLE
-from robust_bc.methods import method_names
+from robust_bc.benchmark.contenders import ORACLE, find_contender
+from robust_bc.methods import get_method
 
 CHOICENET = "choicenet"
 DEFAULT = "choicenet, defaults"
@@ -68,7 +71,10 @@ VARIANTS = (
 )
 
 
-def known_variants() -> list[Variant]:
-    """Those whose method is in the registry."""
-    known = {*method_names(), ORACLE}
-    return [variant for variant in VARIANTS if variant.method in known]
+def settings_of_variants(variants: Sequence[Variant]) -> dict[str, Any]:
+    """Everything that each line is fitted with, as plain objects."""
+    found = {}
+    for variant in variants:
+        resolved = get_method(find_contender(variant.method).method).settings(variant.settings)
+        found[variant.label] = json.loads(json.dumps(dataclasses.asdict(resolved)))
+    return found

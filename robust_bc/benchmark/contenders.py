@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.fitting import Progress, fit_fleet
 from robust_bc.methods import check_method, get_method, method_names
-from robust_bc.methods.network import NetworkMethod
+from robust_bc.methods.network import NetworkMethod, NetworkSettings
 from robust_bc.policy import Policy
 
 ORACLE, ORACLE_METHOD = "oracle", "mlp"
@@ -20,6 +21,7 @@ TOLD = "+rate"
 """`trimmed+rate` is `trimmed` with the true share of bad pairs, which nobody knows outside of a benchmark."""
 RATE_SETTING = "rate"
 ALL, NEURAL = "all", "neural"
+_COMMON = [field.name for field in dataclasses.fields(NetworkSettings)]
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,11 @@ class Contender:
     clean_only: bool = False
 
     def takes(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of settings for all that this method has: a Gaussian process has no hidden layers."""
+        """Those settings that this method has; only such of all networks may be left, as a process has no layers."""
         known = _setting_names(self.method)
+        for name in given:
+            if name not in known and name not in _COMMON:
+                raise RobustBCError(f"neither '{self.method}' nor all networks have a setting '{name}'.")
         return {name: value for name, value in given.items() if name in known}
 
     def settings(self, given: Mapping[str, Any], rate: float) -> dict[str, Any]:
@@ -57,10 +62,17 @@ def find_contender(name: str) -> Contender:
     return Contender(name, method, told_rate=True)
 
 
+def fair(name: str) -> bool:
+    """Whether a contender knows no more than a person with a pile of demonstrations would."""
+    return not name.endswith(TOLD)
+
+
 def expand(names: Sequence[str]) -> tuple[str, ...]:
     """Names of contenders; `all` stands for every one but the oracle, `neural` for those that train networks."""
     expanded: list[str] = []
     for name in names:
+        if name == ORACLE:
+            raise RobustBCError(f"'{ORACLE}' is in every table anyway; leave it out.")
         expanded += _group(name) if name in (ALL, NEURAL) else [find_contender(name).name]
     return tuple(dict.fromkeys(expanded))
 
@@ -102,6 +114,16 @@ def fit_contender(
         )
         fitted |= dict(zip(which, policies, strict=True))
     return [fitted[index] for index in range(len(demonstrations))]
+
+
+def settings_in_use(names: Sequence[str], given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What these contenders and the oracle are fitted with, all told, as plain objects; a true rate shows as 0."""
+    found = {}
+    for name in (*names, ORACLE):
+        contender = find_contender(name)
+        resolved = get_method(contender.method).settings(contender.settings(contender.takes(given or {}), 0.0))
+        found[name] = json.loads(json.dumps(dataclasses.asdict(resolved)))
+    return found
 
 
 def _takes_rate(method: str) -> bool:

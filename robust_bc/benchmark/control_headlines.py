@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robust_bc.benchmark import paper_numbers
+from robust_bc.benchmark.contenders import fair
 from robust_bc.benchmark.control_rows import SHARE, SMALLER_IS_BETTER, ControlRow, Results, difference
 from robust_bc.benchmark.control_tables import Shown, percent
 
@@ -45,14 +46,16 @@ def headlines(results: Results, rows: Sequence[ControlRow], shown: Sequence[Show
 def verdicts(results: Results, metric: str) -> list[Verdict]:
     """One for each task, way and rate with corrupt pairs, where enough seeds can be compared with every rival."""
     plan, judged = results.plan, []
-    rivals = [method for method in plan.methods if method != HERO]
+    others = [method for method in plan.methods if method != HERO and fair(method)]
     sign = -1 if metric in SMALLER_IS_BETTER else 1
     for task in plan.tasks:
         for how in plan.hows:
             for rate in (rate for rate in plan.rates if rate > 0):
-                pairs = [results.paired(task, how, rate, HERO, rival, metric) for rival in rivals]
-                if not rivals or min(len(mine) for mine, _ in pairs) < FEWEST_SEEDS:
+                found = {rival: results.paired(task, how, rate, HERO, rival, metric) for rival in others}
+                rivals = [rival for rival, (mine, _) in found.items() if len(mine) >= FEWEST_SEEDS]
+                if not rivals:
                     continue
+                pairs = [found[rival] for rival in rivals]
                 bounds = [difference(sign * mine, sign * other) for mine, other in pairs]
                 behind = tuple(rival for rival, (_, _, high) in zip(rivals, bounds, strict=True) if high < 0)
                 place = f"{task} {how} {percent(rate)}"

@@ -71,7 +71,7 @@ class ControlPlan:
         """The cell that a table shows there; where several places would be the same by definition, they are one."""
         if method == EXPERT:
             return Key(task, CLEAN, 0.0, EXPERT, 0)
-        if rate == 0 and method == ORACLE and ORACLE_METHOD in self.methods:
+        if rate == 0 and method == ORACLE and self.settings_of(ORACLE, rate) == self.settings_of(ORACLE_METHOD, rate):
             method = ORACLE_METHOD
         if rate == 0 or method == ORACLE:
             how = CLEAN
@@ -90,9 +90,13 @@ class ControlPlan:
                 seen.update(unit)
 
     def settings_of(self, name: str, rate: float) -> dict[str, Any]:
-        """Those that a contender's cells of this rate are fitted with, beside the defaults."""
-        contender = find_contender(name)
-        return contender.settings(self.method_settings.get(name, {}), rate)
+        """Those that a contender's cells of this rate are fitted with, beside the defaults.
+
+        The oracle has those of its method, unless it was given its own.
+        """
+        given = self.method_settings
+        usual = given.get(ORACLE_METHOD, {}) if name == ORACLE else {}
+        return find_contender(name).settings(given.get(name, usual), rate)
 
     def fingerprint(self, key: Key, mark: Mapping[str, Any]) -> dict[str, Any]:
         """All that a cell depends on."""

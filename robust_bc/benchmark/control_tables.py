@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from robust_bc.benchmark import paper_numbers
-from robust_bc.benchmark.contenders import ORACLE
+from robust_bc.benchmark.contenders import ORACLE, fair
 from robust_bc.benchmark.control_cells import EXPERT
 from robust_bc.benchmark.control_rows import SHARE, SMALLER_IS_BETTER, ControlRow
 from robust_bc.report import Cell, Column, Table, table_as_markdown
@@ -73,7 +73,8 @@ class Grid:
 
     def best(self, rate: float) -> set[str]:
         """The fitted methods with the best mean, all that share it; none without a rival."""
-        rivals = [row for (method, at), row in self.found.items() if at == rate and method not in (ORACLE, EXPERT)]
+        aside = (ORACLE, EXPERT)
+        rivals = [row for (name, at), row in self.found.items() if at == rate and name not in aside and fair(name)]
         if len(rivals) < 2:
             return set()
         best = (min if self.smaller_is_better else max)(row.mean for row in rivals)

@@ -191,9 +191,10 @@ def correlations(policy: Policy, pairs: Demonstrations) -> dict[str, Any] | None
     mixture that the pair belongs to. `distance` is how far y is from what the policy would do, root mean square over
     the dimensions of an action in units of their scale. `corrupt` has a 1 for each corrupt pair.
     """
-    mixture = policy.mixture(pairs.observations)
-    if mixture.correlations is None or pairs.corrupt is None:
+    if pairs.corrupt is None or policy.mixture(pairs.observations[:1]).correlations is None:
         return None
+    mixture = policy.mixture(pairs.observations)
+    assert mixture.correlations is not None
     residual = pairs.actions[None, :, None] - mixture.means  # (M, N, K, D)
     log_density = -0.5 * (residual**2 / mixture.variances + np.log(mixture.variances)).sum(-1)  # (M, N, K)
     joint = np.log(np.maximum(mixture.weights, np.finfo(np.float64).tiny)) + log_density

@@ -18,7 +18,6 @@ from robust_bc.benchmark.synthetic import Fit, SyntheticResult
 from robust_bc.files import write_whole
 
 # Okabe and Ito's palette, which the colour-blind can tell apart; the methods keep their colours in every figure.
-_PALETTE = ("#E69F00", "#56B4E9", "#CC79A7", "#F0E442", "#009E73", "#999999")
 _COLOURS = {
     "choicenet": "#0072B2",
     "mlp": "#D55E00",
@@ -28,6 +27,8 @@ _COLOURS = {
     "tukey": "#E69F00",
     ORACLE: "#000000",
 }
+_PALETTE = ("#882255", "#999933", "#332288", "#F0E442", "#117733", "#AA4499", "#666666", "#44AA99")
+"""For methods without a colour of their own, as many as there can be lines (mostly Tol's muted colours)."""
 _OTHERS = "#BBBBBB"
 MOST_LINES = 8
 """Of more methods than this, those without a colour of their own are thin grey lines, and are not drawn as fits."""
@@ -83,15 +84,22 @@ def save_figure(figure: Figure, path: Path) -> None:
     write_whole(path, image.getvalue())
 
 
+def _colours_of(methods: Sequence[str]) -> dict[str, str]:
+    """A colour for each method: its own, or the next of the palette that is free."""
+    without = [method for method in dict.fromkeys(methods) if method not in _COLOURS]
+    return {**_COLOURS, **{method: _PALETTE[place % len(_PALETTE)] for place, method in enumerate(without)}}
+
+
 def _draw_errors(axis: Axes, rows: Sequence[Row]) -> None:
     methods = list(dict.fromkeys(row.method for row in rows))
-    for index, method in enumerate(methods):
+    colours = _colours_of(methods)
+    for method in methods:
         mine = [row for row in rows if row.method == method]
         rates = [100 * row.rate for row in mine]
         if len(methods) > MOST_LINES and method not in _COLOURS:
             axis.plot(rates, [row.mean for row in mine], color=_OTHERS, lw=0.8, zorder=1.5)
             continue
-        colour = _COLOURS.get(method, _PALETTE[index % len(_PALETTE)])
+        colour = colours[method]
         axis.plot(rates, [row.mean for row in mine], marker="o", ms=4, color=colour, label=method)
         axis.fill_between(
             rates, [row.low for row in mine], [row.high for row in mine], color=colour, alpha=0.2, linewidth=0
@@ -106,10 +114,10 @@ def _draw_fits(axis: Axes, name: str, rate: float, seed: int, fits: Sequence[Fit
     inputs = grid()[:, 0]
     axis.scatter(data.observations, data.actions, s=3, color="#BBBBBB", linewidths=0, label="data")
     shown = [fit for fit in fits if len(fits) <= MOST_LINES or fit.method in _COLOURS]
-    for index, fit in enumerate(shown):
-        colour = _COLOURS.get(fit.method, _PALETTE[index % len(_PALETTE)])
+    colours = _colours_of([fit.method for fit in fits])
+    for fit in shown:
         style = "--" if fit.method == ORACLE else "-"
-        axis.plot(inputs, fit.prediction, style, color=colour, lw=1.6, label=fit.method)
+        axis.plot(inputs, fit.prediction, style, color=colours[fit.method], lw=1.6, label=fit.method)
     low, high = function.outliers
     reach = np.concatenate([function.formula(inputs), [low, high]])
     axis.set(title=f"{rate:.0%} outliers, seed {seed}", xlabel="x", ylabel="y")

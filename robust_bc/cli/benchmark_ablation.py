@@ -55,14 +55,13 @@ def execute(arguments: AblationArguments, command: str) -> None:
 
     from robust_bc.benchmark.ablation import QUICK_SUITES, SUITES, run_ablation
     from robust_bc.benchmark.ablation_tables import ablation_figure, ablation_markdown, standings, standings_markdown
-    from robust_bc.benchmark.ablation_variants import known_variants
+    from robust_bc.benchmark.ablation_variants import VARIANTS, settings_of_variants
     from robust_bc.benchmark.figures import save_figure
     from robust_bc.benchmark.machine import machine, versions
     from robust_bc.benchmark.rows import rows_as_csv, rows_as_json
     from robust_bc.files import write_json, write_whole
 
     suites = QUICK_SUITES if arguments.quick else SUITES
-    variants = known_variants()
     write_whole(out / "command.txt", command + "\n")  # before the work: a folder that cannot be written is said at once
     found = {}
     with progress_bar("ablation") as bar:
@@ -71,12 +70,13 @@ def execute(arguments: AblationArguments, command: str) -> None:
             def report(share: float, note: str, number: int = number, name: str = name) -> None:
                 bar((number + share) / len(suites), f"{name}: {note}")
 
-            found[name] = run_ablation(variants, columns, seeds, arguments.device, report)
+            found[name] = run_ablation(VARIANTS, columns, seeds, arguments.device, report)
     standing = {name: standings(rows) for name, rows in found.items()}
     everything = [row for rows in found.values() for row in rows]
     content = {
         "command": command,
-        "variants": {variant.label: {"method": variant.method, **variant.settings} for variant in variants},
+        "variants": {variant.label: {"method": variant.method, **variant.settings} for variant in VARIANTS},
+        "method_settings": settings_of_variants(VARIANTS),
         "rows": rows_as_json(everything),
         "standings": {name: [asdict(line) for line in lines] for name, lines in standing.items()},
         "machine": machine(),

@@ -62,7 +62,7 @@ def execute(arguments: HousingArguments, command: str) -> None:
     seeds = first_to_last(check_seed(arguments.seed), default_seeds if arguments.seeds is None else arguments.seeds)
     out = arguments.out or Path("runs/benchmark-housing" + "-quick" * arguments.quick)
 
-    from robust_bc.benchmark.contenders import ORACLE, expand
+    from robust_bc.benchmark.contenders import ORACLE, expand, settings_in_use
     from robust_bc.benchmark.figures import save_figure
     from robust_bc.benchmark.housing import run_housing
     from robust_bc.benchmark.housing_data import HousingData
@@ -85,6 +85,7 @@ def execute(arguments: HousingArguments, command: str) -> None:
     content = {
         "command": command,
         "settings": SETTINGS,
+        "method_settings": settings_in_use(methods, SETTINGS),
         "rows": rows_as_json(result.rows),
         "paper": {name: dict(zip(map(str, PAPER_RATES), PAPER[name], strict=True)) for name in PAPER},
         "machine": machine(),

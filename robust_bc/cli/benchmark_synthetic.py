@@ -61,7 +61,7 @@ def execute(arguments: SyntheticArguments, command: str) -> None:
         raise RobustBCError(f"--seeds must be at least 1, but it is {arguments.seeds}.")
     check_seed(arguments.seed)
 
-    from robust_bc.benchmark.contenders import ORACLE, expand
+    from robust_bc.benchmark.contenders import ORACLE, expand, settings_in_use
     from robust_bc.benchmark.correlation import curves_as_json, run_correlation
     from robust_bc.benchmark.figures import correlation_figure, save_figure, synthetic_figure
     from robust_bc.benchmark.rows import rows_as_csv, rows_as_json, rows_as_markdown
@@ -82,7 +82,12 @@ def execute(arguments: SyntheticArguments, command: str) -> None:
         result = run_synthetic(data, methods, arguments.device, report)
         curves = run_correlation(seeds, arguments.device, report)
     rows = [*result.rows, *(row for curve in curves for row in curve.rows())]
-    content = {"command": command, "rows": rows_as_json(rows), "correlation": curves_as_json(curves)}
+    content = {
+        "command": command,
+        "method_settings": settings_in_use(methods),
+        "rows": rows_as_json(rows),
+        "correlation": curves_as_json(curves),
+    }
     write_json(out / "benchmark.json", content)
     write_whole(out / "table.csv", rows_as_csv(rows))
     write_whole(out / "table.md", f"`{command}`\n\n{rows_as_markdown(result.rows, 'rmse')}")

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 
-def run_once(command: str, out: Path) -> dict[str, Any]:
-    """The content of benchmark.json of this command; a finished run of the very same command in `out` is kept."""
+def run_once(command: str, out: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of benchmark.json of this command, which tells its `method_settings`.
+
+    A finished run in `out` is kept if it is of the very same command and settings: defaults may have changed since.
+    """
     given = f"{command} --out {out}"
     finished = out / "benchmark.json"
-    if not finished.exists() or json.loads(finished.read_text())["command"] != given:
+    before = json.loads(finished.read_text()) if finished.exists() else {}
+    if before.get("command") != given or before.get("method_settings") != settings:
         subprocess.run([sys.executable, "-m", "robust_bc.cli.main", *given.split()[1:]], check=True)
     content: dict[str, Any] = json.loads(finished.read_text())
     return content

@@ -27,7 +27,7 @@ class TrainArguments:
     method: str = "choicenet"
     """Method to fit; `robust-bc methods` lists them. The settings below are those of this method."""
     members: int = 1
-    """Networks in the ensemble; their actions are averaged."""
+    """Members of the ensemble, whose actions are averaged; Gaussian processes learn from a bootstrap sample each."""
     seed: int = 0
     """The same seed gives the same policy, bit by bit."""
     device: Device = "auto"
@@ -53,7 +53,8 @@ def run(args: Sequence[str]) -> None:
         f" the methods are {', '.join(method_names())}). Example: robust-bc train --dataset mine/demos-v0"
         " --method choicenet --out runs/mine"
     )
-    arguments, settings = parse(train, "robust-bc train", args, description)
+    named = "" if chosen == "choicenet" else f" --method {chosen}"
+    arguments, settings = parse(train, f"robust-bc train{named}", args, description)
     execute(arguments, dataclasses.asdict(settings))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from abc import ABC, abstractmethod
 from typing import Literal
@@ -73,6 +74,8 @@ class Fleet(Model):
         super().__init__()
         self.trunk = trunk
         self.head = head
+        self.live: Tensor | None = None
+        """While training, which dimensions of each member's actions tell pairs apart, (M, D, 1); None if all do."""
 
     @property
     def members(self) -> int:
@@ -80,7 +83,7 @@ class Fleet(Model):
 
     def forward(self, observations: Tensor, noise: Tensor | None = None, progress: float = 1.0) -> MixtureParameters:
         parameters: MixtureParameters = self.head(self.trunk(observations), noise, progress)
-        return parameters
+        return parameters if self.live is None else dataclasses.replace(parameters, live=self.live)
 
     def by_row(self) -> Chooser:
         features, choose = self.trunk.by_row(), self.head.by_row()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -45,6 +46,23 @@ def balanced_factor(covariance: Tensor, precisions: Tensor) -> Tensor:
 def angles(leverages: Tensor) -> Tensor:
     """π/2·l: a pair of leverage l sees cos of the difference of its angle and another's."""
     return math.pi / 2 * leverages
+
+
+def fit_live(fit: Callable[[Tensor], FittedProcess], targets: Tensor) -> FittedProcess:
+    """The fit of those columns of the targets (n, D) that are not 0 throughout; the others are predicted as 0.
+
+    A constant column, such as a locked joint, is 0 after normalisation. It is explained by any pair and without noise,
+    so that with it variances, leverages and assignments would be those of a better fit than there is. All columns share
+    one covariance, and a dead one is given that of the live ones in normalised units: it makes no claim of its own, and
+    in units of the actions, where its scale is 0, nothing remains of it.
+    """
+    live = (targets != 0).any(0)  # (D,)
+    if live.all() or not live.any():
+        return fit(targets)
+    fitted = fit(targets[:, live])
+    coefficients = torch.zeros_like(targets)
+    coefficients[:, live] = fitted.coefficients
+    return replace(fitted, coefficients=coefficients)
 
 
 def fit_exact(prior: Prior, targets: Tensor) -> FittedProcess:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from robust_bc.errors import RobustBCError
-from robust_bc.gaussian_processes.fitted import FittedProcess
+from robust_bc.gaussian_processes.fitted import FittedProcess, fit_live
 from robust_bc.gaussian_processes.model import GaussianProcesses
 from robust_bc.gaussian_processes.prior import Prior, median_distance
 from robust_bc.methods.direct import DirectMethod
@@ -21,6 +22,7 @@ from robust_bc.methods.settings import Settings
 from robust_bc.seeding import MemberSeed, Purpose
 
 BYTES_OF_A_DOUBLE = 8
+BYTES_OF_A_GIGABYTE, BYTES_OF_A_MEGABYTE = 1e9, 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +46,20 @@ GaussianProcessSettingsType = TypeVar("GaussianProcessSettingsType", bound=Gauss
 class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
     """Exact inference with one kernel for all action dimensions."""
 
+    tells_trust: ClassVar[bool] = True
+    """Whether it finds out how far each pair is to be trusted."""
+
     @abstractmethod
     def fit_process(self, settings: GaussianProcessSettingsType, prior: Prior, targets: Tensor) -> FittedProcess:
-        """The process of targets (n, D) under this prior."""
+        """The process of targets (n, D) under this prior; no column of them is 0 throughout, unless all are."""
+
+    def check(self, settings: GaussianProcessSettingsType, pairs: int) -> None:
+        if pairs > settings.max_pairs:
+            raise RobustBCError(
+                f"method '{self.name}' was given {pairs} pairs, but max_pairs is {settings.max_pairs}: each of several"
+                f" matrices would take {_memory(BYTES_OF_A_DOUBLE * pairs**2)}, and the time grows with the cube of the"
+                " pairs; give fewer pairs or raise max_pairs (`--max-pairs` at the command line)."
+            )
 
     def fit(
         self,
@@ -56,13 +69,7 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         seeds: Sequence[MemberSeed],
     ) -> GaussianProcesses:
         pairs = len(observations)
-        if pairs > settings.max_pairs:
-            gigabytes = BYTES_OF_A_DOUBLE * pairs**2 / 1e9
-            raise RobustBCError(
-                f"method '{self.name}' was given {pairs} pairs, but max_pairs is {settings.max_pairs}: each of several"
-                f" matrices would take {gigabytes:.1f} GB, and the time grows with the cube of the pairs; fit fewer"
-                " pairs (`Demonstrations.select`) or raise max_pairs."
-            )
+        self.check(settings, pairs)
         inputs, targets = (torch.from_numpy(values.astype(np.float64)) for values in (observations, actions))
         fits = []
         for seed in seeds:
@@ -70,8 +77,9 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
             mine = inputs[torch.from_numpy(rows)]
             length_scale = settings.length_scale * median_distance(mine, seed.stream(Purpose.INITIALISE))
             prior = Prior.at(mine, float(np.float32(length_scale)))  # the one that is stored, to the last digit
-            fits.append((rows, self.fit_process(settings, prior, targets[torch.from_numpy(rows)])))
-        return GaussianProcesses.of(observations, fits, self.robust)
+            find = functools.partial(self.fit_process, settings, prior)
+            fits.append((rows, fit_live(find, targets[torch.from_numpy(rows)])))
+        return GaussianProcesses.of(observations, fits, self.tells_trust)
 
     def empty(
         self,
@@ -81,9 +89,16 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         actions: int,
         tensors: Mapping[str, Tensor],
     ) -> GaussianProcesses:
-        return GaussianProcesses.empty(members, observations, actions, tensors, self.robust)
+        return GaussianProcesses.empty(members, observations, actions, tensors, self.tells_trust)
 
 
 def bootstrap_rows(pairs: int, seed: MemberSeed) -> NDArray[np.int64]:
     """The rows of a bootstrap sample, sorted; each counts once, for a copy would vouch for its twin."""
     return np.unique(seed.stream(Purpose.TRAIN).integers(0, pairs, pairs))
+
+
+def _memory(size: float) -> str:
+    """A number of bytes for a person."""
+    if size >= BYTES_OF_A_GIGABYTE:
+        return f"{size / BYTES_OF_A_GIGABYTE:.1f} GB"
+    return f"{max(1, round(size / BYTES_OF_A_MEGABYTE))} MB"

@@ -3,8 +3,16 @@
     min_f  −mean_i log( π(x_i)·N(y_i; f(x_i), τ⁻¹) + (1 − π(x_i))·N(y_i; 0, σ²) )
 
 The classic contamination model, with weights that depend on the state. It has ChoiceNet's target, its variance τ⁻¹ and
-the same annealing of it. What it lacks is ρ, the correlation with the target, and so the KL term that ties the weights
-to ρ: a mirrored action is just any bad action. What ChoiceNet gains over it, it gains by these.
+the same annealing of it. It differs from ChoiceNet, at its defaults, in four things:
+
+- no ρ: the rival is centred on 0 instead of being correlated with the target, so that a mirrored action is just any bad
+  action; and hence no KL term, which ties the weights to ρ;
+- no Σ_0: the rival's variance σ² is fixed, where ChoiceNet's is learned for each state and has weight noise in it;
+- one rival instead of K − 1 = 4;
+- no λ_L2, by which ChoiceNet's target starts as least squares does.
+
+What ChoiceNet gains over it, it gains by these together. `robust-bc benchmark ablation` changes λ_KL, K and λ_L2 one at
+a time.
 
 References: Tukey 1960, "A survey of sampling from contaminated distributions"; Aitkin & Wilson 1980, "Mixture models,
 outliers, and the EM algorithm"; Choi et al. 2020 for the target.
@@ -16,33 +24,23 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from robust_bc.fleet.annealing import AnnealedVariance
 from robust_bc.fleet.background import BackgroundHead
 from robust_bc.losses import LossTerms, mixture_loss
-from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.methods.annealed import AnnealedSettings
+from robust_bc.methods.network import NetworkMethod
 from robust_bc.mixture import MixtureParameters, log_likelihood
 
 
 @dataclass(frozen=True, kw_only=True)
-class BackgroundSettings(NetworkSettings):
+class BackgroundSettings(AnnealedSettings):
     """Settings of the target with a background; those of τ⁻¹ are ChoiceNet's."""
 
     background_variance: float = 1.0
     """σ², variance of the background in units of the normalised actions: 1 is that of all actions shown."""
-    tau_inverse: float = 1e-2
-    """τ⁻¹, variance of the target in units of the normalised actions."""
-    tau_inverse_start: float = 1.0
-    """τ⁻¹ at the start of training; equal to `tau_inverse`, it is not annealed."""
-    tau_passes: float = 100.0
-    """Passes over the pairs during which τ⁻¹ falls geometrically from its start (graduated non-convexity)."""
-    tau_anneal: float = 0.6
-    """τ⁻¹ reaches its end after this share of training at the latest."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_positive("background_variance", "tau_inverse", "tau_inverse_start")
-        self.require_not_negative("tau_passes")
-        self.require_share("tau_anneal")
+        self.require_positive("background_variance")
 
 
 class Background(NetworkMethod[BackgroundSettings]):
@@ -54,15 +52,12 @@ class Background(NetworkMethod[BackgroundSettings]):
     part_names = ("nll",)
 
     def head(self, settings: BackgroundSettings, members: int, features: int, actions: int) -> BackgroundHead:
-        variance = AnnealedVariance(
-            members,
-            end=settings.tau_inverse,
-            start=settings.tau_inverse_start,
-            passes=settings.tau_passes,
-            share=settings.tau_anneal,
-        )
         return BackgroundHead(
-            members, features, actions, variance=variance, background_variance=settings.background_variance
+            members,
+            features,
+            actions,
+            variance=settings.annealed_variance(members),
+            background_variance=settings.background_variance,
         )
 
     def loss(

@@ -37,6 +37,9 @@ class Method(ABC, Generic[SettingsType]):
                 raise RobustBCError(f"method '{self.name}' has no setting '{name}'; it has: {', '.join(known)}.")
         return self.settings_type(**given)  # type: ignore[return-value]
 
+    def check(self, settings: SettingsType, pairs: int) -> None:
+        """An error in one sentence if so many pairs cannot be learned from; asked before anything is written."""
+
     @abstractmethod
     def empty(
         self, settings: SettingsType, members: int, observations: int, actions: int, tensors: Mapping[str, Tensor]

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from robust_bc.fleet.annealing import AnnealedVariance
 from robust_bc.fleet.heads import ChoiceNetHead, Correlation, WeightNoise
 from robust_bc.losses import LossTerms, choicenet_loss
-from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.methods.annealed import AnnealedSettings
+from robust_bc.methods.network import NetworkMethod
 from robust_bc.mixture import MixtureParameters, log_likelihood
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChoiceNetSettings(NetworkSettings):
+class ChoiceNetSettings(AnnealedSettings):
     """Settings of ChoiceNet; Greek names as in the paper."""
 
     mixtures: int = 5
@@ -29,15 +29,6 @@ class ChoiceNetSettings(NetworkSettings):
     """λ_L2 after that; a constant pull draws the target towards the outliers."""
     l2_anneal: float = 0.1
     """Share of training over which λ_L2 goes linearly from its start to its end."""
-    tau_inverse: float = 1e-2
-    """τ⁻¹, variance of the target in units of the normalised actions."""
-    tau_inverse_start: float = 1.0
-    """τ⁻¹ at the start of training; equal to `tau_inverse`, it is not annealed."""
-    tau_passes: float = 100.0
-    """Passes over the pairs during which τ⁻¹ falls geometrically from its start (graduated non-convexity). After too
-    few the target has not yet found what most pairs say; after too many it knows the bad ones by heart."""
-    tau_anneal: float = 0.6
-    """τ⁻¹ reaches its end after this share of training at the latest."""
     sigma_z: float = 1.0
     """σ_Z, deviation of the weight noise of uncorrelated mixtures."""
     noise: WeightNoise = "marginal"
@@ -50,9 +41,9 @@ class ChoiceNetSettings(NetworkSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_positive("mixtures", "likelihood_weight", "tau_inverse", "tau_inverse_start", "sigma_z")
-        self.require_not_negative("kl_weight", "l2_weight", "l2_weight_end", "tau_passes")
-        self.require_share("l2_anneal", "tau_anneal")
+        self.require_positive("mixtures", "likelihood_weight", "sigma_z")
+        self.require_not_negative("kl_weight", "l2_weight", "l2_weight_end")
+        self.require_share("l2_anneal")
         self.require("target_correlation", 0 < self.target_correlation <= 1, "above 0 and at most 1")
 
     def l2_weight_at(self, progress: float) -> float:
@@ -77,13 +68,7 @@ class ChoiceNet(NetworkMethod[ChoiceNetSettings]):
             mixtures=settings.mixtures,
             sigma_z=settings.sigma_z,
             noise=settings.noise,
-            variance_floor=AnnealedVariance(
-                members,
-                end=settings.tau_inverse,
-                start=settings.tau_inverse_start,
-                passes=settings.tau_passes,
-                share=settings.tau_anneal,
-            ),
+            variance_floor=settings.annealed_variance(members),
             correlation=settings.correlation,
             target_correlation=settings.target_correlation,
         )

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import RegressionHead
 from robust_bc.losses import LossTerms
-from robust_bc.methods.network import NetworkMethod
+from robust_bc.methods.regression import RegressionMethod
 from robust_bc.methods.trimmed import TrimmedSettings
 from robust_bc.mixture import MixtureParameters
-from robust_bc.robust_losses import absolute_errors, kept_of, squared_errors
+from robust_bc.robust_losses import kept_of, residuals_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +31,7 @@ class CoTeachingSettings(TrimmedSettings):
         return 2
 
 
-class CoTeaching(NetworkMethod[CoTeachingSettings]):
+class CoTeaching(RegressionMethod[CoTeachingSettings]):
     """Least squares on what the other network finds easy."""
 
     name = "co-teaching"
@@ -40,17 +39,11 @@ class CoTeaching(NetworkMethod[CoTeachingSettings]):
     settings_type = CoTeachingSettings
     part_names = ("l2",)
 
-    def head(self, settings: CoTeachingSettings, members: int, features: int, actions: int) -> RegressionHead:
-        return RegressionHead(members, features, actions)
-
     def loss(
         self, settings: CoTeachingSettings, parameters: MixtureParameters, actions: Tensor, progress: float
     ) -> LossTerms:
-        errors = squared_errors(parameters, actions)  # (M, B)
+        errors = residuals_of(parameters, actions).square().sum(1)  # (M, B)
         # Peers stand side by side in the fleet: 0 with 1, 2 with 3, ...
         of_the_other = errors.detach().reshape(-1, 2, errors.shape[1]).flip(1).reshape(errors.shape)
         total = errors.gather(1, kept_of(of_the_other, settings.rate_at(progress))).mean(1)
         return LossTerms(total, {"l2": total})
-
-    def held_out_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
-        return absolute_errors(parameters, actions)

@@ -9,14 +9,14 @@ to 0 all this becomes maximum likelihood.
 f is the joint density of all D action dimensions, because a demonstration is good or bad as a whole: the dimensions in
 which a bad one shows convict it in those where it does not. But log f of a good pair varies with deviation √(D/2), and
 with an exponent that suits one dimension the few most probable of many-dimensional pairs would own the gradient. Hence
-β/√D: f^b then spreads as much as f^β does in one dimension.
+β/√D: f^b then spreads as much as f^β does in one dimension. D counts the dimensions in which the actions of a batch
+differ from 0, and f is their density: a locked joint says nothing of a pair.
 
 Reference: Basu, Harris, Hjort & Jones 1998, "Robust and efficient estimation by minimising a density power divergence".
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -25,7 +25,7 @@ from robust_bc.fleet.heads import MDNHead
 from robust_bc.losses import LossTerms
 from robust_bc.methods.network import NetworkMethod, NetworkSettings
 from robust_bc.mixture import MixtureParameters
-from robust_bc.robust_losses import absolute_errors, density_power_divergence, residuals_of
+from robust_bc.robust_losses import absolute_errors, density_power_divergence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +56,7 @@ class DensityPower(NetworkMethod[DensityPowerSettings]):
     def loss(
         self, settings: DensityPowerSettings, parameters: MixtureParameters, actions: Tensor, progress: float
     ) -> LossTerms:
-        residuals = residuals_of(parameters, actions)
-        power = settings.beta / math.sqrt(actions.shape[1])
-        divergence = density_power_divergence(residuals, parameters.variances[:, 0], power).mean(1)
+        divergence = density_power_divergence(parameters, actions, settings.beta).mean(1)
         return LossTerms(divergence, {"divergence": divergence})
 
     def held_out_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ class GPR(GaussianProcessMethod[GaussianProcessSettings]):
     summary = "Gaussian-process regression; assumes that all demonstrations are good, and a smooth function"
     settings_type = GaussianProcessSettings
     robust = False
+    tells_trust = False
 
     def fit_process(self, settings: GaussianProcessSettings, prior: Prior, targets: Tensor) -> FittedProcess:
         return fit_exact(prior, targets)

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import RegressionHead
 from robust_bc.losses import LossTerms
-from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.methods.network import NetworkSettings
+from robust_bc.methods.regression import RegressionMethod
 from robust_bc.mixture import MixtureParameters
-from robust_bc.robust_losses import absolute_errors, huber, residuals_of
+from robust_bc.robust_losses import huber, residuals_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class HuberSettings(NetworkSettings):
         self.require_positive("delta")
 
 
-class Huber(NetworkMethod[HuberSettings]):
+class Huber(RegressionMethod[HuberSettings]):
     """Huber's loss, summed over action dimensions."""
 
     name = "huber"
@@ -42,15 +42,8 @@ class Huber(NetworkMethod[HuberSettings]):
     settings_type = HuberSettings
     part_names = ("huber",)
 
-    def head(self, settings: HuberSettings, members: int, features: int, actions: int) -> RegressionHead:
-        return RegressionHead(members, features, actions)
-
     def loss(
         self, settings: HuberSettings, parameters: MixtureParameters, actions: Tensor, progress: float
     ) -> LossTerms:
         error = huber(residuals_of(parameters, actions), settings.delta).sum(1).mean(1)
         return LossTerms(error, {"huber": error})
-
-    def held_out_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
-        # The limit of Huber's loss over δ as δ goes to 0: a score does not know the settings.
-        return absolute_errors(parameters, actions)

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import RegressionHead
 from robust_bc.losses import LossTerms
-from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.methods.network import NetworkSettings
+from robust_bc.methods.regression import RegressionMethod
 from robust_bc.mixture import MixtureParameters
-from robust_bc.robust_losses import absolute_errors
+from robust_bc.robust_losses import residuals_of
 
 
-class L1(NetworkMethod[NetworkSettings]):
+class L1(RegressionMethod[NetworkSettings]):
     """Absolute error, summed over action dimensions."""
 
     name = "l1"
@@ -27,14 +27,8 @@ class L1(NetworkMethod[NetworkSettings]):
     settings_type = NetworkSettings
     part_names = ("l1",)
 
-    def head(self, settings: NetworkSettings, members: int, features: int, actions: int) -> RegressionHead:
-        return RegressionHead(members, features, actions)
-
     def loss(
         self, settings: NetworkSettings, parameters: MixtureParameters, actions: Tensor, progress: float
     ) -> LossTerms:
-        error = absolute_errors(parameters, actions).mean(1)
+        error = residuals_of(parameters, actions).abs().sum(1).mean(1)
         return LossTerms(error, {"l1": error})
-
-    def held_out_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
-        return absolute_errors(parameters, actions)

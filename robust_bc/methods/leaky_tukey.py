@@ -19,11 +19,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import RegressionHead
 from robust_bc.losses import LossTerms
-from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.methods.network import NetworkSettings
+from robust_bc.methods.regression import RegressionMethod
 from robust_bc.mixture import MixtureParameters
-from robust_bc.robust_losses import absolute_errors, leaky_biweight, residual_scale, residuals_of
+from robust_bc.robust_losses import leaky_biweight, residual_scale, residuals_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class LeakyTukeySettings(NetworkSettings):
         self.require_share("leak")
 
 
-class LeakyTukey(NetworkMethod[LeakyTukeySettings]):
+class LeakyTukey(RegressionMethod[LeakyTukeySettings]):
     """The leaky biweight, summed over action dimensions."""
 
     name = "leaky-tukey"
@@ -46,16 +46,9 @@ class LeakyTukey(NetworkMethod[LeakyTukeySettings]):
     settings_type = LeakyTukeySettings
     part_names = ("biweight",)
 
-    def head(self, settings: LeakyTukeySettings, members: int, features: int, actions: int) -> RegressionHead:
-        return RegressionHead(members, features, actions)
-
     def loss(
         self, settings: LeakyTukeySettings, parameters: MixtureParameters, actions: Tensor, progress: float
     ) -> LossTerms:
         residuals = residuals_of(parameters, actions)
         error = leaky_biweight(residuals / residual_scale(residuals), settings.leak).sum(1).mean(1)
         return LossTerms(error, {"biweight": error})
-
-    def held_out_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
-        # Not the biweight: measured by its own MAD, a bad fit looks as good as a good one.
-        return absolute_errors(parameters, actions)

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import RegressionHead
 from robust_bc.losses import LossTerms
-from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.methods.network import NetworkSettings
+from robust_bc.methods.regression import RegressionMethod
 from robust_bc.mixture import MixtureParameters
-from robust_bc.robust_losses import absolute_errors, median_of_means, squared_errors
+from robust_bc.robust_losses import median_of_means, residuals_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class MedianOfMeansSettings(NetworkSettings):
         self.require_positive("groups")
 
 
-class MedianOfMeans(NetworkMethod[MedianOfMeansSettings]):
+class MedianOfMeans(RegressionMethod[MedianOfMeansSettings]):
     """The median of the groups' mean squared errors."""
 
     name = "median-of-means"
@@ -45,15 +45,8 @@ class MedianOfMeans(NetworkMethod[MedianOfMeansSettings]):
     settings_type = MedianOfMeansSettings
     part_names = ("l2",)
 
-    def head(self, settings: MedianOfMeansSettings, members: int, features: int, actions: int) -> RegressionHead:
-        return RegressionHead(members, features, actions)
-
     def loss(
         self, settings: MedianOfMeansSettings, parameters: MixtureParameters, actions: Tensor, progress: float
     ) -> LossTerms:
-        error = median_of_means(squared_errors(parameters, actions), settings.groups)
+        error = median_of_means(residuals_of(parameters, actions).square().sum(1), settings.groups)
         return LossTerms(error, {"l2": error})
-
-    def held_out_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
-        # A median over groups is none of single pairs; the absolute error is, and bad pairs move it little.
-        return absolute_errors(parameters, actions)

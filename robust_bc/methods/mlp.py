@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import RegressionHead
-from robust_bc.losses import LossTerms, regression_loss
-from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.losses import LossTerms, regression_loss, squared_errors
+from robust_bc.methods.network import NetworkSettings
+from robust_bc.methods.regression import RegressionMethod
 from robust_bc.mixture import MixtureParameters
 
 
-class MLP(NetworkMethod[NetworkSettings]):
+class MLP(RegressionMethod[NetworkSettings]):
     """Least squares: min ‖y − f(x)‖²."""
 
     name = "mlp"
@@ -19,13 +19,10 @@ class MLP(NetworkMethod[NetworkSettings]):
     robust = False
     part_names = ("l2",)
 
-    def head(self, settings: NetworkSettings, members: int, features: int, actions: int) -> RegressionHead:
-        return RegressionHead(members, features, actions)
-
     def loss(
         self, settings: NetworkSettings, parameters: MixtureParameters, actions: Tensor, progress: float
     ) -> LossTerms:
         return regression_loss(parameters, actions)
 
     def held_out_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
-        return (actions - parameters.means[:, 0]).square().sum(1)
+        return squared_errors(parameters, actions)

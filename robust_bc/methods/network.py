@@ -16,9 +16,7 @@ from robust_bc.losses import LossTerms
 from robust_bc.methods.base import Method
 from robust_bc.methods.settings import Settings
 from robust_bc.mixture import MixtureParameters
-from robust_bc.seeding import MemberSeed
-
-Index = NDArray[np.int64]
+from robust_bc.seeding import Index, MemberSeed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,11 +58,6 @@ class NetworkSettings(Settings):
     @property
     def needs_held_out(self) -> bool:
         return self.early_stopping or self.restarts > 1
-
-    @property
-    def peers(self) -> int:
-        """Networks that make up one member; they stand side by side in the fleet and their actions are averaged."""
-        return 1
 
     @property
     def rounds(self) -> int:

@@ -22,6 +22,11 @@ class Settings:
     def __post_init__(self) -> None:
         _check_types(self)
 
+    @property
+    def peers(self) -> int:
+        """Networks that make up one member; they stand side by side in the fleet and their actions are averaged."""
+        return 1
+
     def require(self, name: str, holds: bool, expected: str) -> None:
         """An error that names the setting unless the condition holds."""
         if not holds:

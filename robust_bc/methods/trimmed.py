@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import RegressionHead
 from robust_bc.losses import LossTerms
-from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.methods.network import NetworkSettings
+from robust_bc.methods.regression import RegressionMethod
 from robust_bc.mixture import MixtureParameters
-from robust_bc.robust_losses import absolute_errors, squared_errors, trimmed_mean
+from robust_bc.robust_losses import residuals_of, trimmed_mean
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class TrimmedSettings(NetworkSettings):
         return self.rate * (progress / self.warm_up if progress < self.warm_up else 1.0)
 
 
-class Trimmed(NetworkMethod[TrimmedSettings]):
+class Trimmed(RegressionMethod[TrimmedSettings]):
     """Least squares on the best-fitted share of every batch."""
 
     name = "trimmed"
@@ -50,15 +50,8 @@ class Trimmed(NetworkMethod[TrimmedSettings]):
     settings_type = TrimmedSettings
     part_names = ("l2",)
 
-    def head(self, settings: TrimmedSettings, members: int, features: int, actions: int) -> RegressionHead:
-        return RegressionHead(members, features, actions)
-
     def loss(
         self, settings: TrimmedSettings, parameters: MixtureParameters, actions: Tensor, progress: float
     ) -> LossTerms:
-        error = trimmed_mean(squared_errors(parameters, actions), settings.rate_at(progress))
+        error = trimmed_mean(residuals_of(parameters, actions).square().sum(1), settings.rate_at(progress))
         return LossTerms(error, {"l2": error})
-
-    def held_out_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
-        # A trimmed mean is none of single pairs; the absolute error is, and bad pairs move it little.
-        return absolute_errors(parameters, actions)

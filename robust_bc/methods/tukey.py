@@ -19,14 +19,14 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import RegressionHead
 from robust_bc.losses import LossTerms
-from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.methods.network import NetworkSettings
+from robust_bc.methods.regression import RegressionMethod
 from robust_bc.mixture import MixtureParameters
-from robust_bc.robust_losses import absolute_errors, biweight, residual_scale, residuals_of
+from robust_bc.robust_losses import biweight, residual_scale, residuals_of
 
 
-class Tukey(NetworkMethod[NetworkSettings]):
+class Tukey(RegressionMethod[NetworkSettings]):
     """Tukey's biweight, summed over action dimensions."""
 
     name = "tukey"
@@ -34,16 +34,9 @@ class Tukey(NetworkMethod[NetworkSettings]):
     settings_type = NetworkSettings
     part_names = ("biweight",)
 
-    def head(self, settings: NetworkSettings, members: int, features: int, actions: int) -> RegressionHead:
-        return RegressionHead(members, features, actions)
-
     def loss(
         self, settings: NetworkSettings, parameters: MixtureParameters, actions: Tensor, progress: float
     ) -> LossTerms:
         residuals = residuals_of(parameters, actions)
         error = biweight(residuals / residual_scale(residuals)).sum(1).mean(1)
         return LossTerms(error, {"biweight": error})
-
-    def held_out_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
-        # Not the biweight: measured by its own MAD, a bad fit looks as good as a good one.
-        return absolute_errors(parameters, actions)

@@ -4,7 +4,8 @@
 
 with ρ_c the biweight of `tukey`. A bad demonstration is bad as a whole, yet in any single dimension often close to a
 good one; judged by itself such a dimension is learned from, and `tukey` does. The root mean square over dimensions
-varies less than a single residual, so that c can be smaller.
+varies less than a single residual, so that c can be smaller. D counts the dimensions in which the actions of a batch
+differ from 0: a locked joint would only dilute the others.
 
 This is ours, and the least that a method with more to it should beat.
 """
@@ -15,11 +16,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import RegressionHead
 from robust_bc.losses import LossTerms
-from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.methods.network import NetworkSettings
+from robust_bc.methods.regression import RegressionMethod
 from robust_bc.mixture import MixtureParameters
-from robust_bc.robust_losses import absolute_errors, biweight, residual_scale, residuals_of
+from robust_bc.robust_losses import biweight, residual_scale, residuals_of
 
 SMALLEST_SQUARE = 1e-12
 """Added to u² before the root, whose slope at nothing is infinite."""
@@ -37,7 +38,7 @@ class TukeyPairSettings(NetworkSettings):
         self.require_positive("cutoff")
 
 
-class TukeyPair(NetworkMethod[TukeyPairSettings]):
+class TukeyPair(RegressionMethod[TukeyPairSettings]):
     """Tukey's biweight of a pair's root mean square residual."""
 
     name = "tukey-pair"
@@ -45,17 +46,10 @@ class TukeyPair(NetworkMethod[TukeyPairSettings]):
     settings_type = TukeyPairSettings
     part_names = ("biweight",)
 
-    def head(self, settings: TukeyPairSettings, members: int, features: int, actions: int) -> RegressionHead:
-        return RegressionHead(members, features, actions)
-
     def loss(
         self, settings: TukeyPairSettings, parameters: MixtureParameters, actions: Tensor, progress: float
     ) -> LossTerms:
         residuals = residuals_of(parameters, actions)
-        squares = (residuals / residual_scale(residuals)).square().mean(1)  # (M, B)
+        squares = (residuals / residual_scale(residuals)).square().sum(1) / parameters.live_count()  # (M, B)
         error = biweight((squares + SMALLEST_SQUARE).sqrt(), settings.cutoff).mean(1)
         return LossTerms(error, {"biweight": error})
-
-    def held_out_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
-        # Not the biweight: measured by its own MAD, a bad fit looks as good as a good one.
-        return absolute_errors(parameters, actions)

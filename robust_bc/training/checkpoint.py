@@ -24,18 +24,23 @@ ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 
 def fingerprint(demonstrations: Sequence[Demonstrations], trainer: Trainer) -> str:
     """Tells whether a checkpoint belongs to these data, this method, these settings and seeds."""
-    digest = hashlib.sha256()
-    for pairs in demonstrations:
-        for array in (pairs.observations, pairs.actions, pairs.episodes):
-            digest.update(str((array.dtype, array.shape)).encode())
-            digest.update(np.ascontiguousarray(array).data)
     about = {
+        "pairs": pairs_digest(demonstrations),
         "method": trainer.method.name,
         "settings": asdict(trainer.settings),
         "seeds": [asdict(seed) for seed in trainer.seeds],
         "block_steps": BLOCK_STEPS,
     }
-    digest.update(json.dumps(about, sort_keys=True).encode())
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+def pairs_digest(demonstrations: Sequence[Demonstrations]) -> str:
+    """Tells whether demonstrations are the same, to the bit."""
+    digest = hashlib.sha256()
+    for pairs in demonstrations:
+        for array in (pairs.observations, pairs.actions, pairs.episodes):
+            digest.update(str((array.dtype, array.shape)).encode())
+            digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 

@@ -14,9 +14,8 @@ from torch import Tensor
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.normalisation import Normalisation
-from robust_bc.seeding import MemberSeed, Purpose
+from robust_bc.seeding import Index, MemberSeed, Purpose
 
-Index = NDArray[np.int64]
 ShareOut = Callable[[Index, MemberSeed], Sequence[Index]]
 """Which of a member's training rows each of its peers learns from."""
 Odds = NDArray[np.float64]
@@ -37,6 +36,7 @@ class FleetData:
     training: list[Index]  # per network, rows of the pool
     held_out: Tensor | None  # (M, V) rows of the pool on the device, short members filled up by repetition
     held_out_share: Tensor | None  # (M, V) weight of each in its member's mean; 0 for the filling
+    live: Tensor | None = None  # (M, D, 1), which dimensions of a member's actions are not constant; None if none is
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,7 @@ def make_fleet_data(
             splits[key] = starts[which] + kept, starts[which] + out
         training.append(share_out(splits[key][0], seed)[seed.peer])
         held_out.append(splits[key][1])
+    live = np.stack([normalisations[which].actions.scale > 0 for which, _ in members])[:, :, None]
     rows, share = _pad(held_out) if held_out_share is not None else (None, None)
     return FleetData(
         observations=torch.from_numpy(np.concatenate(observations)).to(device),
@@ -76,6 +77,7 @@ def make_fleet_data(
         training=training,
         held_out=None if rows is None else rows.to(device),
         held_out_share=None if share is None else share.to(device),
+        live=None if live.all() else torch.from_numpy(live).to(device),
     )
 
 

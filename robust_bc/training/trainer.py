@@ -42,6 +42,7 @@ class Trainer:
         self.fleet = method.fleet(settings, len(self.seeds), *sizes)
         initialise(self.fleet, self.seeds)
         self.fleet.to(device)
+        self.fleet.live = data.live
         pairs = torch.tensor([len(rows) for rows in data.training], dtype=torch.float32, device=device)  # (M,)
         self.fleet.head.prepare(settings.steps * settings.batch_size / pairs)
         self.parameters = list(self.fleet.parameters())

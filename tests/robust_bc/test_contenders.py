@@ -137,3 +137,33 @@ def test_a_run_of_what_is_computed_in_one_go(tmp_path: Path) -> None:
     assert np.array_equal(loaded.predict(pairs.observations)[0], policy.predict(pairs.observations)[0])
     again = train_run(tmp_path / "run", pairs, source="test", method="gpr", device="cpu", resume=True)
     assert np.array_equal(again.predict(pairs.observations)[0], policy.predict(pairs.observations)[0])
+
+
+def test_a_run_computed_in_one_go_is_not_resumed_with_other_data(tmp_path: Path) -> None:
+    train_run(tmp_path, make_pairs(0, 40), source="test", method="gpr", device="cpu")
+    with pytest.raises(RobustBCError, match="was started with another set of pairs"):
+        train_run(tmp_path, make_pairs(1, 40), source="test", method="gpr", device="cpu", resume=True)
+
+
+def test_too_many_pairs_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(RobustBCError, match="max_pairs"):
+        train_run(tmp_path / "run", make_pairs(0, 40), source="test", method="gpr", device="cpu", max_pairs=30)
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_oracle_has_the_settings_of_its_method_unless_it_has_its_own() -> None:
+    given = {"mlp": {"steps": 7}}
+    plan = ControlPlan(("task",), ("flip",), (0.0, 0.2), ("mlp",), (0,), method_settings=given)
+    assert plan.settings_of("oracle", 0.2) == {"steps": 7}
+    assert plan.key("task", "flip", 0.0, "oracle", 0).method == "mlp"
+    apart = ControlPlan(
+        ("task",), ("flip",), (0.0, 0.2), ("mlp",), (0,), method_settings={**given, "oracle": {"steps": 8}}
+    )
+    assert apart.key("task", "flip", 0.0, "oracle", 0).method == "oracle"
+
+
+def test_the_oracle_and_misspelt_settings_are_refused() -> None:
+    with pytest.raises(RobustBCError, match="'oracle' is in every table anyway"):
+        expand(["mlp", "oracle"])
+    with pytest.raises(RobustBCError, match="have a setting 'stepz'"):
+        find_contender("mlp").takes({"stepz": 1})

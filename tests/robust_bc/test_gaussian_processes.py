@@ -23,6 +23,7 @@ from robust_bc.gaussian_processes.leverage import leveraged_covariance, proximal
 from robust_bc.gaussian_processes.likelihood import Variances, fit_plain_variances, negative_log_likelihood
 from robust_bc.gaussian_processes.method import bootstrap_rows
 from robust_bc.gaussian_processes.prior import Prior, median_distance
+from robust_bc.methods import get_method
 from robust_bc.policy import Policy
 from robust_bc.seeding import MemberSeed
 
@@ -287,8 +288,14 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 @every_process
 def test_too_many_pairs_are_refused_in_a_sentence(method: str) -> None:
     shown = uniform_outliers(COSEXP, 0.0, 0, pairs=51)
-    with pytest.raises(RobustBCError, match=rf"method '{method}' was given 51 pairs, but max_pairs is 50: .* GB"):
+    refused = rf"^method '{method}' was given 51 pairs, but max_pairs is 50: .* 1 MB, .*--max-pairs"
+    with pytest.raises(RobustBCError, match=refused):
         fit(shown, method, device="cpu", max_pairs=50)
+    known = get_method(method)
+    known.check(known.settings({}), 4000)
+    for pairs, memory in ((4001, "128 MB"), (10_000, "800 MB"), (20_000, "3.2 GB")):
+        with pytest.raises(RobustBCError, match=rf"given {pairs} pairs, but max_pairs is 4000: .* {memory},"):
+            known.check(known.settings({}), pairs)
     with pytest.raises(RobustBCError, match="setting 'max_pairs' must be at least 2, but it is 1"):
         fit(shown, method, device="cpu", max_pairs=1)
 
@@ -314,6 +321,24 @@ def test_poor_data_gives_a_finite_policy(method: str, what: str) -> None:
         assert (mixture.variances >= 0).all()
         if what == "constant actions":
             np.testing.assert_allclose(policy.predict(observations)[0], 3)
+
+
+@every_process
+def test_a_locked_joint_changes_nothing_that_is_found(method: str) -> None:
+    """To the bit: variances, leverages and assignments come from the other columns only."""
+    shown = uniform_outliers(COSEXP, 0.2, 0, pairs=80)
+    locked = np.c_[np.full(80, 0.7), shown.actions, np.full(80, -2.0)]
+    for members in (1, 2):
+        alone, beside = (
+            fit(Demonstrations.from_arrays(shown.observations, actions), method, members=members, device="cpu")
+            for actions in (shown.actions, locked)
+        )
+        one, other = alone.tensors(), beside.tensors()
+        assert torch.equal(one.pop("coefficients"), other["coefficients"][:, :, 1:2])
+        assert not other.pop("coefficients")[:, :, [0, 2]].any()
+        assert all(torch.equal(tensor, other[name]) for name, tensor in one.items())
+        assert np.array_equal(beside.predict(grid(9))[0][:, [0, 2]], np.tile(np.array([0.7, -2], np.float32), (9, 1)))
+        assert not beside.mixture(grid(9)).variances[..., [0, 2]].any()
 
 
 def test_a_large_batch_goes_in_parts_to_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 
 from robust_bc import Demonstrations, fit
 from robust_bc.fitting import FitPlan
@@ -16,7 +18,7 @@ from robust_bc.mixture import MixtureParameters
 from robust_bc.seeding import MemberSeed, Purpose
 from robust_bc.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from robust_bc.training.data import draw_block
-from robust_bc.training.trainer import Trainer
+from robust_bc.training.trainer import BLOCK_STEPS, Trainer
 from tests.conftest import QUICK, make_pairs
 
 
@@ -47,7 +49,7 @@ def test_peers_share_their_batches_but_not_their_start(pairs: Demonstrations) ->
     assert one.stream(Purpose.SPLIT).random() == other.stream(Purpose.SPLIT).random()
     assert one.stream(Purpose.INITIALISE).random() != other.stream(Purpose.INITIALISE).random()
     policy = fit(pairs, "co-teaching", device="cpu", **QUICK)
-    assert policy.members == 2
+    assert (policy.members, policy.networks) == (1, 2)
     weights = policy.tensors()["trunk.layers.0.weight"]
     assert not torch.equal(weights[0], weights[1])
 
@@ -68,6 +70,24 @@ def test_bcnd_weighs_pairs_by_the_mean_density_per_dimension() -> None:
     weights = BCND().weights(BCNDSettings(networks=3), np.log(density))
     assert weights.shape == (3, 8)
     assert np.allclose(weights / weights.sum(1, keepdims=True), density.mean(0) / density.mean(0).sum())
+
+
+def test_bcnds_opinion_is_the_density_per_live_dimension() -> None:
+    generator = torch.Generator().manual_seed(0)
+    means, actions = torch.randn((2, 1, 3, 7), generator=generator), torch.randn((2, 3, 7), generator=generator)
+    actions[0, 1] = 0  # a locked joint in the first member's data
+    live = torch.tensor([[True, False, True], [True, True, True]])[:, :, None]
+    parameters = MixtureParameters(torch.zeros(2, 1, 7), means, torch.full_like(means, 0.5), live=live)
+    said = BCND().opinion(parameters, actions)
+    densities = norm.logpdf(actions.numpy(), means[:, 0].numpy(), np.sqrt(0.5))  # (M, D, B)
+    np.testing.assert_allclose(said[0], densities[0, [0, 2]].mean(0), rtol=1e-5)
+    np.testing.assert_allclose(said[1], densities[1].mean(0), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("steps", "reweightings"), [(25, 0), (60, 2), (250, 9), (2000, 9)])
+def test_few_steps_have_few_rounds(steps: int, reweightings: int) -> None:
+    trainer = trainer_of([make_pairs(0, 40)], "bcnd", steps=steps)
+    assert len({trainer.round_of(block) for block in range(math.ceil(steps / BLOCK_STEPS))}) - 1 == reweightings
 
 
 def test_a_new_round_shows_pairs_by_their_weights() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -23,6 +24,7 @@ from robust_bc.mixture import MixtureParameters
 from robust_bc.robust_losses import (
     BIWEIGHT_CUTOFF,
     SCALE_FLOOR,
+    absolute_errors,
     biweight,
     density_power_divergence,
     leaky_biweight,
@@ -31,6 +33,7 @@ from robust_bc.robust_losses import (
     trimmed_mean,
 )
 from robust_bc.seeding import MemberSeed
+from tests.conftest import network_method
 
 M, D, B = 2, 3, 9
 METHODS = (
@@ -139,6 +142,52 @@ def test_members_do_not_mix(method: str) -> None:
     assert one[1] != other[1]
 
 
+def without_dimension(parameters: MixtureParameters, actions: Tensor, dead: int) -> tuple[MixtureParameters, Tensor]:
+    kept = [dimension for dimension in range(D) if dimension != dead]
+    fewer = MixtureParameters(parameters.log_weights, parameters.means[:, :, kept], parameters.variances[:, :, kept])
+    return fewer, actions[:, kept]
+
+
+@pytest.mark.parametrize("method", [*METHODS, "mdn", "bcnd", "co-teaching"])
+def test_a_dead_dimension_is_as_if_it_were_not_there(method: str) -> None:
+    """The first member's last dimension is 0 for all pairs; in the second member nothing is, and nothing changes."""
+    parameters, actions = example(2 if method in ("background", "mdn", "bcnd") else 1)
+    whole = [total(method, parameters, actions), network_method(method).held_out_score(parameters, actions)]
+    actions[0, -1] = 0
+    means, variances = (values.clone().requires_grad_() for values in (parameters.means, parameters.variances))
+    live = torch.ones(M, D, 1, dtype=torch.bool)
+    live[0, -1] = False
+    mixed = MixtureParameters(parameters.log_weights, means, variances, live=live)
+    loss, score = total(method, mixed, actions), network_method(method).held_out_score(mixed, actions)
+    fewer = without_dimension(parameters, actions, D - 1)
+    torch.testing.assert_close(score[0], network_method(method).held_out_score(*fewer)[0])
+    torch.testing.assert_close(score[1], whole[1][1])
+    if method != "co-teaching":  # its two members choose for each other
+        torch.testing.assert_close(loss[0], total(method, *fewer)[0])
+        torch.testing.assert_close(loss[1], whole[0][1])
+    for gradient in torch.autograd.grad(loss.sum() + score.sum(), (means, variances), materialize_grads=True):
+        assert (gradient[0, :, -1] == 0).all()
+        assert gradient.isfinite().all()
+
+
+def test_nothing_live_is_nothing_to_learn() -> None:
+    parameters, actions = example()
+    nothing = dataclasses.replace(parameters, live=torch.zeros(M, D, 1, dtype=torch.bool))
+    for method in METHODS:
+        assert torch.isfinite(total(method, nothing, torch.zeros_like(actions))).all()
+
+
+def test_the_absolute_error_is_that_of_the_heaviest_mixture() -> None:
+    parameters, actions = example(3)
+    found = absolute_errors(parameters, actions)
+    for member in range(M):
+        for pair in range(B):
+            heaviest = int(parameters.log_weights[member, :, pair].argmax())
+            literal = sum(abs(actions[member, d, pair] - parameters.means[member, heaviest, d, pair]) for d in range(D))
+            assert found[member, pair].item() == pytest.approx(float(literal))
+    assert parameters.log_weights.argmax(1).any()  # not always the first
+
+
 def test_beyond_the_cutoff_tukey_is_flat_and_the_leak_is_a_share_of_least_squares() -> None:
     c = BIWEIGHT_CUTOFF
     u = torch.tensor([-3 * c, -1.01 * c, -0.5 * c, 0.0, 0.7 * c, 1.01 * c, 3 * c], dtype=torch.float64)
@@ -240,21 +289,25 @@ def test_the_divergence_has_the_integral_of_the_density(power: float, variance: 
     y = 0.7
     integral, _ = quad(lambda t: norm.pdf(t, scale=deviation) ** (1 + power), -12 * deviation, 12 * deviation)
     expected = integral - (1 + 1 / power) * norm.pdf(y, scale=deviation) ** power + 1 / power
-    shaped = torch.tensor([[[y]]], dtype=torch.float64), torch.tensor([[[variance]]], dtype=torch.float64)
-    assert density_power_divergence(*shaped, power).item() == pytest.approx(expected, rel=1e-8)
+    at = torch.zeros(1, 1, 1, 1, dtype=torch.float64)
+    found = density_power_divergence(
+        MixtureParameters(at[0], at, torch.full_like(at, variance)), torch.full_like(at[0], y), power
+    )
+    assert found.item() == pytest.approx(expected, rel=1e-8)
 
 
 def test_without_power_the_divergence_is_the_likelihood() -> None:
     parameters, actions = example()
-    found = density_power_divergence(actions - parameters.means[:, 0], parameters.variances[:, 0], 1e-9).mean(1)
+    found = density_power_divergence(parameters, actions, 1e-9).mean(1)
     torch.testing.assert_close(found, negative_log_likelihood(parameters, actions), rtol=1e-5, atol=0)
 
 
 def test_the_divergence_ignores_what_is_absurd_and_stays_a_number() -> None:
-    residuals = torch.tensor([[[0.1, 1e4]] * 6], requires_grad=True)  # M=1, D=6, B=2 in float32
-    variances = torch.full((1, 6, 2), 1e-3, requires_grad=True)
-    value = density_power_divergence(residuals, variances, 0.2)
-    towards_mean, towards_variance = torch.autograd.grad(value.sum(), (residuals, variances))
+    actions = torch.tensor([[[0.1, 1e4]] * 6], requires_grad=True)  # M=1, D=6, B=2 in float32
+    variances = torch.full((1, 1, 6, 2), 1e-3, requires_grad=True)
+    parameters = MixtureParameters(torch.zeros(1, 1, 2), torch.zeros(1, 1, 6, 2), variances)
+    value = density_power_divergence(parameters, actions, 0.2 * math.sqrt(6))
+    towards_mean, towards_variance = torch.autograd.grad(value.sum(), (actions, variances))
     assert torch.isfinite(value).all()
     assert torch.isfinite(towards_variance).all()
     assert (towards_mean[:, :, 0] > 0).all()

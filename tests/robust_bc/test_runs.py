@@ -133,7 +133,7 @@ def test_a_run_is_never_overwritten(tmp_path: Path, pairs: Demonstrations) -> No
     ("changes", "message"),
     [
         ({"steps": 300}, "started with another settings.steps; resume with the same"),
-        ({"seed": 1, "members": 1}, "another members and seed"),
+        ({"seed": 1, "members": 1}, "another number of members and seed"),
         ({"method": "mlp"}, "another method"),
     ],
 )
@@ -149,7 +149,7 @@ def test_resume_with_something_else_is_refused(
 def test_resume_with_other_data_is_refused(tmp_path: Path, pairs: Demonstrations) -> None:
     with pytest.raises(Killed):
         start(tmp_path, pairs, 75)
-    with pytest.raises(RobustBCError, match="was made from other demonstrations"):
+    with pytest.raises(RobustBCError, match="was started with another set of pairs"):
         start(tmp_path, make_pairs(1), resume=True)
 
 
