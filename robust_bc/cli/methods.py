@@ -21,13 +21,18 @@ def methods(json: bool = False) -> None:
     known = [get_method(name) for name in method_names()]
     if json:
         described = [
-            {"name": m.name, "summary": m.summary, "settings": dataclasses.asdict(m.settings_type())} for m in known
+            {"name": m.name, "summary": m.summary, "when": m.when, "settings": dataclasses.asdict(m.settings_type())}
+            for m in known
         ]
         print_json({"methods": described})
         return
     width = max(len(method.name) for method in known)
     for method in known:
-        OUTPUT.print(f"[bold]{method.name:<{width}}[/bold]  {method.summary}", highlight=False, soft_wrap=True)
+        OUTPUT.print(
+            f"[bold]{method.name:<{width}}[/bold]  {method.summary}; [italic]use it {method.when}[/italic]",
+            highlight=False,
+            soft_wrap=True,
+        )
     show("\nSettings of one: robust-bc train --method NAME --help")
 
 

@@ -48,6 +48,7 @@ class Background(NetworkMethod[BackgroundSettings]):
 
     name = "background"
     summary = "a narrow target and a broad background; assumes that bad actions are spread out, unlike good ones"
+    when = "when bad actions are spread out, as random ones are"
     settings_type = BackgroundSettings
     part_names = ("nll",)
 

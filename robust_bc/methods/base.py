@@ -24,7 +24,9 @@ class Method(ABC, Generic[SettingsType]):
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    """One line: what it assumes and when to use it."""
+    """One line: what it is and what it assumes."""
+    when: ClassVar[str]
+    """When to use it."""
     settings_type: ClassVar[type[Settings]]
     robust: ClassVar[bool] = True
     """Whether it claims to stand bad demonstrations; whoever does is held to it by the contract tests."""

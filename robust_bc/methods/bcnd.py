@@ -73,6 +73,7 @@ class BCND(NetworkMethod[BCNDSettings]):
 
     name = "bcnd"
     summary = "networks on parts of the pairs vote on each pair's weight; assumes that good actions are the common ones"
+    when = "when bad actions are rare and all different"
     settings_type = BCNDSettings
     part_names = ("nll",)
 

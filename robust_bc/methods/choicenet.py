@@ -57,6 +57,7 @@ class ChoiceNet(NetworkMethod[ChoiceNetSettings]):
 
     name = "choicenet"
     summary = "mixtures correlated with one target; assumes that good actions are one function of the state"
+    when = "for most piles of single bad actions, when nobody knows how many there are"
     settings_type = ChoiceNetSettings
     part_names = ("nll", "l2", "kl")
 

@@ -47,6 +47,7 @@ class DensityPower(NetworkMethod[DensityPowerSettings]):
 
     name = "density-power"
     summary = "a Gaussian that ignores what it finds improbable; assumes that good actions are the densest ones"
+    when = "for a single robust Gaussian with a variance of its own"
     settings_type = DensityPowerSettings
     part_names = ("divergence",)
 

@@ -14,6 +14,7 @@ class GPR(GaussianProcessMethod[GaussianProcessSettings]):
 
     name = "gpr"
     summary = "Gaussian-process regression; assumes that all demonstrations are good, and a smooth function"
+    when = "for up to a few thousand clean pairs of a smooth task"
     settings_type = GaussianProcessSettings
     robust = False
     tells_trust = False

@@ -31,6 +31,7 @@ class MDN(NetworkMethod[MDNSettings]):
 
     name = "mdn"
     summary = "mixture density network; assumes that good actions are the largest mode in every state"
+    when = "for demonstrations with several right answers, not against bad ones"
     settings_type = MDNSettings
     robust = False
     part_names = ("nll",)

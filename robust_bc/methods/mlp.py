@@ -15,6 +15,7 @@ class MLP(RegressionMethod[NetworkSettings]):
 
     name = "mlp"
     summary = "plain behaviour cloning by least squares; assumes that all demonstrations are good"
+    when = "for clean demonstrations, and as the line to beat"
     settings_type = NetworkSettings
     robust = False
     part_names = ("l2",)

@@ -47,6 +47,7 @@ class Trimmed(RegressionMethod[TrimmedSettings]):
 
     name = "trimmed"
     summary = "least squares without the worst-fitted pairs; assumes that you know about how many are bad"
+    when = "when the share of bad pairs is known"
     settings_type = TrimmedSettings
     part_names = ("l2",)
 

@@ -31,6 +31,7 @@ class Tukey(RegressionMethod[NetworkSettings]):
 
     name = "tukey"
     summary = "Tukey's biweight, blind to far residuals; assumes that bad actions are far from good ones and few"
+    when = "to compare with the paper's robust loss"
     settings_type = NetworkSettings
     part_names = ("biweight",)
 

@@ -153,3 +153,5 @@ def test_says_what_it_is(method: str) -> None:
     assert described.name == method
     assert 20 < len(described.summary) < 120
     assert "assumes" in described.summary
+    assert 20 < len(described.when) < 90
+    assert described.when.split()[0] in ("for", "when", "as", "to", "like")
