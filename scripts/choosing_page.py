@@ -35,7 +35,9 @@ def main() -> None:
     torch.set_num_threads(1)
     table = _table()
     advice = (Path(__file__).parent / "choosing_advice.md").read_text()
-    assumes = "\n".join(f"- **{name}**: {get_method(name).summary}." for name in method_names())
+    assumes = "\n".join(
+        f"- **{name}**: {get_method(name).summary}. Use it {get_method(name).when}." for name in method_names()
+    )
     page = advice.replace("{table}", table).replace("{assumes}", assumes)
     write_whole(DOCS / "choosing-a-method.md", page)
     print(f"wrote {DOCS / 'choosing-a-method.md'}")

@@ -74,7 +74,7 @@ def test_without_mlxtend_one_sentence_says_what_to_install(tmp_path: Path) -> No
 
 
 def test_ablation(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    few = (Variant(DEFAULT, QUICK), Variant("K = 2", {**QUICK, "mixtures": 2}), Variant("gone", method="gone"))
+    few = (Variant(DEFAULT, QUICK), Variant("K = 2", {**QUICK, "mixtures": 2}))
     monkeypatch.setattr(ablation_variants, "VARIANTS", few)
     run_ablation(["--quick", "--device", "cpu", "--out", str(tmp_path), "--json"])
     told = json.loads(capsys.readouterr().out)
