@@ -43,8 +43,7 @@ pairs can exceed it (see the 0 % column), and 100 % is no limit then. No method 
 other data is in [tuning.md](tuning.md). ChoiceNet's `tau_passes` and `tau_inverse` were chosen by returns and
 collisions of trial runs at 30 % on these tasks, on seeds that are among those shown here, so its numbers are a little
 too good for that; its σ_Z = 1 was chosen elsewhere, by the rule of that page, and is no help here: with
-1.5, collisions in driving were 0.9/1.5/1.2/1.2/6.1 % (`git show 0cea73a:docs/benchmark.md`). All other methods are in
-[baselines.md](baselines.md).
+1.5, collisions in driving were 0.9/1.5/1.2/1.2/6.1 % (`git show 0cea73a:docs/benchmark.md`).
 
 A page with sortable tables, learning curves, ρ over the data and replays is written into the folder of each run
 (`report.html`):

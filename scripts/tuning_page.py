@@ -23,12 +23,12 @@ Written by `{command}`.
 `robust_bc/benchmark/teachers.py`), corrupt as they are, and look at the other 100, just as corrupt: the *median*
 distance between the action shown and the action that the policy would take. Fewer than half of the pairs are bad, so
 the median pair is a good one: no clean label, no likelihood and no knowledge of the rate is needed. The score of a
-trial is the mean over {tasks} tasks: flip, relabel and uniform at {rates}, and clean pairs, {seeds} teachers each, with
-seeds from {first} on. No table of the benchmarks is about these teachers; [defaults.md](defaults.md) shows others.
+trial is the mean over {tasks} tasks: flip, relabel and uniform at {rates}, and clean pairs, so many
+teachers each: {seeds}, with seeds from {first} on. No table of the benchmarks is about these teachers; [defaults.md](defaults.md) shows others.
 
 Every method had a first default, from its paper or from common sense, and was offered the other settings of this table
 once; the number behind its name is how many settings were tried here. The defaults of this version are what the rule
-then chose, except where the last section says otherwise. **Early stopping** on held-out corrupt pairs was offered to
+then chose with two teachers each, except where the last section says otherwise. **Early stopping** on held-out corrupt pairs was offered to
 every neural method. The last column is what the rule cannot see: the error against the teacher itself at fresh states,
 in units of its deviation. It is shown to judge the rule, and had no part in the choice.
 
@@ -39,6 +39,7 @@ EXCEPTIONS = """
 - **choicenet**: σ_Z. The rule would take 0.6. At 80 % outliers on `cosexp` that fails on single seeds (RMSE up to 0.65
   on seeds 100 to 105), 1.0 does not (at most 0.03), and is better by the rule than the 1.5 that it replaces.
   `tau_passes` and `tau_inverse` are from trial runs on HalfCheetah and driving at 30 %, before there was a rule.
+- **mdn**: the variance floor. The rule would take 0.1; the error that it cannot see is the same with either.
 - **lgpr**: λ. Smaller ones do better where there are outliers and harm clean pairs (see its docstring).
 - The fixed parts of `rgpr` and `lgpr` (how experts start, how leverages start) and of `density-power` (the power of the
   joint density) were found by their authors here in trials that looked at clean targets, some five to twenty-five
