@@ -24,11 +24,13 @@ Written by `{command}`.
 distance between the action shown and the action that the policy would take. Fewer than half of the pairs are bad, so
 the median pair is a good one: no clean label, no likelihood and no knowledge of the rate is needed. The score of a
 trial is the mean over {tasks} tasks: flip, relabel and uniform at {rates}, and clean pairs, so many
-teachers each: {seeds}, with seeds from {first} on. No table of the benchmarks is about these teachers; [defaults.md](defaults.md) shows others.
+teachers each: {seeds}, with seeds from {first} on. No table
+of the benchmarks is about these teachers; [defaults.md](defaults.md) shows others.
 
 Every method had a first default, from its paper or from common sense, and was offered the other settings of this table
 once; the number behind its name is how many settings were tried here. The defaults of this version are what the rule
-then chose with two teachers each, except where the last section says otherwise. **Early stopping** on held-out corrupt pairs was offered to
+then chose with two teachers each, except where the last section says otherwise. **Early stopping**
+on held-out corrupt pairs was offered to
 every neural method. The last column is what the rule cannot see: the error against the teacher itself at fresh states,
 in units of its deviation. It is shown to judge the rule, and had no part in the choice.
 
