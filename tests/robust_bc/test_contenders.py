@@ -10,9 +10,11 @@ import pytest
 
 from robust_bc import Demonstrations, RobustBCError, fit, load_policy, method_names
 from robust_bc.benchmark import contenders
-from robust_bc.benchmark.contenders import expand, find_contender, fit_contender
+from robust_bc.benchmark.contenders import expand, fair, find_contender, fit_contender
 from robust_bc.benchmark.control_cells import Key
 from robust_bc.benchmark.control_plan import ControlPlan
+from robust_bc.benchmark.control_rows import ControlRow
+from robust_bc.benchmark.control_tables import MUJOCO, grids
 from robust_bc.benchmark.tuning import FIRST_SEED, TRIALS, held_out_distance, run_tuning, tuning_tasks
 from robust_bc.methods import get_method
 from robust_bc.runs import train_run
@@ -167,3 +169,13 @@ def test_the_oracle_and_misspelt_settings_are_refused() -> None:
         expand(["mlp", "oracle"])
     with pytest.raises(RobustBCError, match="have a setting 'stepz'"):
         find_contender("mlp").takes({"stepz": 1})
+
+
+def test_who_is_told_the_rate_does_not_win_a_table() -> None:
+    def row(method: str, mean: float) -> ControlRow:
+        return ControlRow("task", "flip", 0.3, method, "return", mean, 0.0, mean, mean, mean, 1, 1, None, 1)
+
+    (grid,) = grids([row("mlp", 1.0), row("trimmed+rate", 9.0), row("l1", 2.0)], "task", "flip", MUJOCO[:1])
+    assert grid.best(0.3) == {"l1"}
+    assert fair("trimmed")
+    assert not fair("trimmed+rate")
