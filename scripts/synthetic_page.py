@@ -82,6 +82,14 @@ gives some of them up. Cells in which another method has the smaller mean error:
 
 {_lost(rows)}
 
+## Whom the Gaussian processes trust
+
+`lgpr` gives every pair a leverage and `rgpr` a probability that its winning expert explains it; both are kept with the
+policy (`policy.pair_trust`, `python scripts/gaussian_process_figures.py`). At 20 % outliers `rgpr` tells nearly all; the
+leverages of `lgpr` put outliers behind good pairs, but are badly scaled.
+
+![trust in each pair](gaussian-processes.png)
+
 ## Fresh seeds
 
 The defaults were chosen with seeds 0 to 19 in sight (see [defaults.md](defaults.md)). On ten others,
