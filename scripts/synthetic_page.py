@@ -85,8 +85,8 @@ gives some of them up. Cells in which another method has the smaller mean error:
 ## Whom the Gaussian processes trust
 
 `lgpr` gives every pair a leverage and `rgpr` a probability that its winning expert explains it; both are kept with the
-policy (`policy.pair_trust`, `python scripts/gaussian_process_figures.py`). At 20 % outliers `rgpr` tells nearly all; the
-leverages of `lgpr` put outliers behind good pairs, but are badly scaled.
+policy (`policy.pair_trust`, `python scripts/gaussian_process_figures.py`). At 20 % outliers `rgpr` tells nearly all;
+the leverages of `lgpr` put outliers behind good pairs, but are badly scaled.
 
 ![trust in each pair](gaussian-processes.png)
 
