@@ -32,7 +32,7 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "one layer of 32": {"hidden": (32,)},
     "one layer of 32, 600 steps": {"hidden": (32,), "steps": 600},
 }
-CHOSEN = "600 steps, weight decay 1"
+CHOSEN = "600 steps, weight decay 3"
 SETTINGS = CANDIDATES[CHOSEN]
 JUDGES = ("choicenet", "mdn", "mlp")
 """The paper's three networks; the budget that serves them on average is everybody's."""

@@ -23,7 +23,7 @@ class HousingArguments:
 
     Each cell is the RMSE in 1000 $ on a clean test split of 20 %; wrong prices are uniform over the range of the
     training prices; `oracle` is least squares on the right prices only. All networks train for 600 steps with weight
-    decay 1, a budget that was chosen on seeds 100 to 109 by the error on held-out training prices, wrong ones among
+    decay 3, a budget that was chosen on seeds 100 to 109 by the error on held-out training prices, wrong ones among
     them, never by a test split: see robust_bc/benchmark/housing_settings.py. The data come with mlxtend:
     pip install "robust-bc[housing]".
     Writes benchmark.json, table.md, table.csv and errors.png.

@@ -48,7 +48,7 @@ class Background(NetworkMethod[BackgroundSettings]):
 
     name = "background"
     summary = "a narrow target and a broad background; assumes that bad actions are spread out, unlike good ones"
-    when = "when bad actions are spread out, as random ones are"
+    when = "for single bad actions, like choicenet; not where 40 % are mirrored or 80 % bad"
     settings_type = BackgroundSettings
     part_names = ("nll",)
 

@@ -73,7 +73,7 @@ class BCND(NetworkMethod[BCNDSettings]):
 
     name = "bcnd"
     summary = "networks on parts of the pairs vote on each pair's weight; assumes that good actions are the common ones"
-    when = "when bad actions are rare and all different"
+    when = "for regressions with outliers at random; weak in our control tasks"
     settings_type = BCNDSettings
     part_names = ("nll",)
 

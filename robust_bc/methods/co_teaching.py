@@ -36,7 +36,7 @@ class CoTeaching(RegressionMethod[CoTeachingSettings]):
 
     name = "co-teaching"
     summary = "two networks teach each other their easy pairs; assumes a known share of bad pairs, learned late"
-    when = "when the share of bad pairs is known and twice the cost is no matter"
+    when = "when the share of bad pairs is known and no right action is rare, like trimmed"
     settings_type = CoTeachingSettings
     part_names = ("l2",)
 

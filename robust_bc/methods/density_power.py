@@ -47,7 +47,7 @@ class DensityPower(NetworkMethod[DensityPowerSettings]):
 
     name = "density-power"
     summary = "a Gaussian that ignores what it finds improbable; assumes that good actions are the densest ones"
-    when = "for a single robust Gaussian with a variance of its own"
+    when = "for at most some 40 % bad pairs, where no right action is rare"
     settings_type = DensityPowerSettings
     part_names = ("divergence",)
 

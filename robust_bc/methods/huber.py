@@ -39,7 +39,7 @@ class Huber(RegressionMethod[HuberSettings]):
 
     name = "huber"
     summary = "squares for small and absolute values for large errors; assumes mostly good actions with some noise"
-    when = "like l1, where good actions are noisy as well"
+    when = "like l1, from which our benchmarks hardly tell it apart"
     settings_type = HuberSettings
     part_names = ("huber",)
 

@@ -24,7 +24,7 @@ class L1(RegressionMethod[NetworkSettings]):
 
     name = "l1"
     summary = "least absolute error, a median; assumes that most actions shown in a state are good; nothing to tune"
-    when = "for noisy measurements and a few bad actions, when nothing may be tuned"
+    when = "for outliers at random, up to about 40 %, when nothing may be tuned"
     settings_type = NetworkSettings
     part_names = ("l1",)
 

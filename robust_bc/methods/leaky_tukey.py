@@ -43,7 +43,7 @@ class LeakyTukey(RegressionMethod[LeakyTukeySettings]):
 
     name = "leaky-tukey"
     summary = "Tukey's biweight with a small pull from far residuals; assumes that bad actions are far out and few"
-    when = "to compare with the paper's leaky robust loss"
+    when = "to compare with the paper's leaky robust loss, never where right actions are rare"
     settings_type = LeakyTukeySettings
     part_names = ("biweight",)
 

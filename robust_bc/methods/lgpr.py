@@ -33,7 +33,7 @@ class LGPR(GaussianProcessMethod[LGPRSettings]):
 
     name = "lgpr"
     summary = "leveraged Gaussian process, a weight from -1 to 1 per pair; assumes that most pairs agree"
-    when = "for up to a few thousand pairs of which some tens of percent are bad"
+    when = "for up to a few thousand smooth pairs, few of them bad; rgpr is mostly ahead of it"
     settings_type = LGPRSettings
 
     def fit_process(self, settings: LGPRSettings, prior: Prior, targets: Tensor) -> FittedProcess:

@@ -42,7 +42,7 @@ class MedianOfMeans(RegressionMethod[MedianOfMeansSettings]):
 
     name = "median-of-means"
     summary = "least squares on the median group of pairs; assumes that most groups are free of bad pairs"
-    when = "when bad pairs are few and may be anything"
+    when = "to compare; none of our benchmarks speaks for it"
     settings_type = MedianOfMeansSettings
     part_names = ("l2",)
 

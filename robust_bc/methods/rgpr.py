@@ -31,7 +31,7 @@ class RGPR(GaussianProcessMethod[RGPRSettings]):
 
     name = "rgpr"
     summary = "truncated mixture of Gaussian-process experts; assumes that good pairs are the largest smooth group"
-    when = "for up to a few thousand pairs of a smooth task"
+    when = "for up to a few thousand pairs of a smooth task, without jumps"
     settings_type = RGPRSettings
 
     def fit_process(self, settings: RGPRSettings, prior: Prior, targets: Tensor) -> FittedProcess:

@@ -47,7 +47,7 @@ class Trimmed(RegressionMethod[TrimmedSettings]):
 
     name = "trimmed"
     summary = "least squares without the worst-fitted pairs; assumes that you know about how many are bad"
-    when = "when the share of bad pairs is known"
+    when = "when the share of bad pairs is known and no right action is rare"
     settings_type = TrimmedSettings
     part_names = ("l2",)
 

@@ -31,7 +31,7 @@ class Tukey(RegressionMethod[NetworkSettings]):
 
     name = "tukey"
     summary = "Tukey's biweight, blind to far residuals; assumes that bad actions are far from good ones and few"
-    when = "to compare with the paper's robust loss"
+    when = "to compare with the paper's robust loss, never where right actions are rare"
     settings_type = NetworkSettings
     part_names = ("biweight",)
 

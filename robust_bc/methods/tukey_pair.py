@@ -43,7 +43,7 @@ class TukeyPair(RegressionMethod[TukeyPairSettings]):
 
     name = "tukey-pair"
     summary = "Tukey's biweight, blind to far pairs as a whole; assumes that most pairs are good and agree"
-    when = "as the cheapest robust loss for actions of many dimensions"
+    when = "for actions of many dimensions, where no right action is rare"
     settings_type = TukeyPairSettings
     part_names = ("biweight",)
 
