@@ -51,6 +51,7 @@ bench: $(VENV)/installed
 	@$(BIN)/python scripts/bench.py
 	@$(BIN)/python scripts/bench_worlds.py
 	@$(BIN)/python scripts/bench_rollouts.py
+	@$(BIN)/python scripts/bench_audit.py
 
 docs: $(VENV)/installed-dev
 	@$(BIN)/python scripts/tuning_page.py
@@ -59,7 +60,9 @@ docs: $(VENV)/installed-dev
 	@$(BIN)/python scripts/housing_page.py
 	@$(BIN)/python scripts/gaussian_process_figures.py
 	@$(BIN)/python scripts/benchmark_page.py
+	@$(BIN)/python scripts/audit_page.py
 	@$(BIN)/python scripts/choosing_page.py
+	@$(BIN)/python scripts/why_page.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from robust_bc.auditing.audits import audit as audit
+    from robust_bc.auditing.results import Audit as Audit
+    from robust_bc.auditing.storage import load_audit as load_audit
     from robust_bc.demonstrations import Demonstrations as Demonstrations
     from robust_bc.errors import RobustBCError as RobustBCError
     from robust_bc.evaluation.evaluating import evaluate as evaluate
@@ -19,14 +22,17 @@ if TYPE_CHECKING:
 
 # Loaded on first use: importing torch takes two seconds, and `robust-bc --help` should not wait for it.
 _EXPORTS = {
+    "Audit": "robust_bc.auditing.results",
     "Demonstrations": "robust_bc.demonstrations",
     "Evaluation": "robust_bc.evaluation.results",
     "Policy": "robust_bc.policy",
     "RobustBCError": "robust_bc.errors",
+    "audit": "robust_bc.auditing.audits",
     "evaluate": "robust_bc.evaluation.evaluating",
     "evaluate_fleet": "robust_bc.evaluation.evaluating",
     "fit": "robust_bc.fitting",
     "fit_fleet": "robust_bc.fitting",
+    "load_audit": "robust_bc.auditing.storage",
     "load_policy": "robust_bc.policy_files",
     "method_names": "robust_bc.methods",
 }

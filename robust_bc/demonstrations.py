@@ -31,6 +31,8 @@ class Demonstrations:
     action_space: spaces.Box | None = None
     corrupt: NDArray[np.bool_] | None = field(default=None, repr=False)
     """(N,) ground truth for diagnosis and for the oracle. No learner ever reads it."""
+    successors: NDArray[np.floating[Any]] | None = field(default=None, repr=False)
+    """(N, S) the observation that followed each pair, where that is known: it tells which pairs lead to which."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "observations", _numbers(self.observations, "observations", "(N, S)"))
@@ -44,6 +46,13 @@ class Demonstrations:
         object.__setattr__(self, "episodes", _episode_index(self.episodes, pairs))
         if self.corrupt is not None:
             object.__setattr__(self, "corrupt", _labels(self.corrupt, pairs))
+        if self.successors is not None:
+            object.__setattr__(self, "successors", _numbers(self.successors, "successors", "(N, S)"))
+            if self.successors.shape != self.observations.shape:
+                raise RobustBCError(
+                    f"successors has the shape {self.successors.shape}, but observations has"
+                    f" {self.observations.shape}; they must be the same."
+                )
         if self.action_space is not None:
             _check_action_space(self.action_space, self.actions.shape[1])
 
@@ -56,11 +65,13 @@ class Demonstrations:
         *,
         action_space: spaces.Box | None = None,
         corrupt: ArrayLike | None = None,
+        successors: ArrayLike | None = None,
     ) -> Demonstrations:
         """Demonstrations from an (N, S) and an (N, A) array.
 
         `episodes` (N,) says which pairs were recorded together; left out, every pair stands alone. With an
-        `action_space`, a policy that is fitted to these demonstrations clips its actions to it.
+        `action_space`, a policy that is fitted to these demonstrations clips its actions to it. `successors` (N, S),
+        the observation after each pair, lets an audit see which pairs lead to which.
         """
         observed = as_numbers(observations, "observations")
         alone = np.arange(len(observed) if observed.ndim else 0)
@@ -70,6 +81,7 @@ class Demonstrations:
             episodes=alone if episodes is None else np.asarray(episodes),
             action_space=action_space,
             corrupt=None if corrupt is None else np.asarray(corrupt),
+            successors=None if successors is None else as_numbers(successors, "successors"),
         )
 
     @classmethod
@@ -102,6 +114,7 @@ class Demonstrations:
             episodes=self.episodes[chosen],
             action_space=self.action_space,
             corrupt=None if self.corrupt is None else self.corrupt[chosen],
+            successors=None if self.successors is None else self.successors[chosen],
         )
 
     def clean(self) -> Demonstrations:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -83,13 +83,16 @@ def fit_fleet(
 def _trained(plan: FitPlan, progress: ProgressCallback) -> Iterator[Policy]:
     """Networks in fleets as large as memory allows, one fleet after another."""
     steps = plan.network_settings.steps
+    asked = plan.network_settings.steps_before
     group = max(1, LARGEST_FLEET // plan.networks_per_policy)
     groups = [range(start, min(start + group, len(plan.seeds))) for start in range(0, len(plan.seeds), group)]
+    total = asked + len(groups) * steps
+    plan = plan.chosen(lambda share: progress(Progress(round(share * asked), total, None)))
     for number, which in enumerate(groups):
         trainer = plan.trainer(which)
-        before, total = number * steps, len(groups) * steps
+        before = asked + number * steps
 
-        def report(trainer: Trainer, before: int = before, total: int = total) -> None:
+        def report(trainer: Trainer, before: int = before) -> None:
             progress(Progress(before + trainer.step, total, float(np.mean(trainer.history.values[-1][0]))))
 
         trainer.run(report)
@@ -168,6 +171,15 @@ class FitPlan:
             )
             progress(Progress(policy + 1, len(self.seeds), None))
             yield self._policy(policy, model, None)
+
+    def chosen(self, progress: Callable[[float], None]) -> FitPlan:
+        """The same plan with the pairs that its method learns from, which some methods choose first."""
+        assert isinstance(self.method, NetworkMethod)
+        pairs = self.method.choose(self.settings, self.demonstrations, self.seeds, self.device, progress)
+        if pairs is self.demonstrations:
+            return self
+        scaling = self.settings.action_scaling
+        return replace(self, demonstrations=pairs, normalisations=[Normalisation.of(d, scaling) for d in pairs])
 
     def trainer(self, which: Sequence[int]) -> Trainer:
         """A trainer for these policies: their members side by side, the restarts of each, and the peers of those."""

@@ -31,10 +31,12 @@ def read_minari(source: str | Path | MinariDataset, labels: bool = False) -> Dem
     dataset = open_minari(source) if isinstance(source, str | Path) else source
     check_spaces(dataset, source)
     observations: list[NDArray[Any]] = []
+    successors: list[NDArray[Any]] = []
     actions: list[NDArray[Any]] = []
     try:
         for episode in dataset.iterate_episodes():
             observations.append(episode.observations[: len(episode)])
+            successors.append(episode.observations[1 : len(episode) + 1])
             actions.append(episode.actions)
     except (OSError, KeyError, RuntimeError) as problem:
         raise RobustBCError(f"dataset '{source}' cannot be read: {_first_line(problem)}.") from problem
@@ -47,6 +49,7 @@ def read_minari(source: str | Path | MinariDataset, labels: bool = False) -> Dem
         episodes=np.repeat(np.arange(len(lengths)), lengths),
         action_space=dataset.action_space,
         corrupt=read_labels(dataset) if labels else None,
+        successors=np.concatenate(successors),
     )
 
 

@@ -80,6 +80,9 @@ def _train(
     progress: ProgressCallback,
 ) -> Policy:
     """Train networks with checkpoints, from the last one with `resume`."""
+    before = plan.network_settings.steps_before
+    total = before + plan.network_settings.steps
+    plan = plan.chosen(lambda share: progress(Progress(round(share * before), total, None)))
     trainer = plan.trainer([0])
     mark = fingerprint(plan.demonstrations, trainer)
     checkpoint = folder / CHECKPOINT_FILE
@@ -100,7 +103,7 @@ def _train(
             if time.monotonic() - saved_at >= checkpoint_seconds:
                 write_checkpoint(checkpoint, trainer, mark)
                 saved_at = time.monotonic()
-            progress(Progress(trainer.step, trainer.settings.steps, float(np.mean(trainer.history.values[-1][0]))))
+            progress(Progress(before + trainer.step, total, float(np.mean(trainer.history.values[-1][0]))))
             if stop.is_set():  # nothing is lost on Ctrl-C
                 save_all()
                 raise KeyboardInterrupt

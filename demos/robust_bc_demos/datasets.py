@@ -57,7 +57,8 @@ class DatasetPlan:
 
     name: str
     """Minari id."""
-    task: Task
+    task: Task | None
+    """None for episodes of an environment that has no card, or that nobody knows."""
     observation_space: spaces.Box
     action_space: spaces.Box
     description: str
@@ -65,6 +66,8 @@ class DatasetPlan:
     """What makes it again."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Of the environment, where they differ from its defaults."""
+    environment: EnvSpec | None = None
+    """What the dataset says about its environment, word for word; without, what the task and the settings say."""
 
 
 def check_free(name: str, overwrite: bool) -> Path:
@@ -145,7 +148,9 @@ def local_datasets() -> list[dict[str, Any]]:
 
 
 def _spec(plan: DatasetPlan) -> EnvSpec | None:
-    """What makes the environment again, if that can be said in words."""
+    """What makes the environment again, if that is known and can be said in words."""
+    if plan.environment is not None or plan.task is None:
+        return plan.environment
     spec = copy.deepcopy(gym.spec(plan.task.environment))
     settings = {**plan.task.settings, **plan.settings}
     spec.max_episode_steps = settings.pop("max_episode_steps", spec.max_episode_steps)  # a wrapper's, not its own
@@ -181,9 +186,11 @@ def _fill(data: Path, plan: DatasetPlan, episodes: Iterable[Recorded]) -> None:
             "algorithm_name": plan.command,
             "code_permalink": AUTHOR,
             "description": plan.description,
-            "task": plan.task.name,
         }
     )
+    task = plan.task.name if plan.task is not None else plan.environment and plan.environment.id
+    if task is not None:
+        storage.update_metadata({"task": task})
     about: list[dict[str, Any]] = []
 
     def buffers() -> Iterator[EpisodeBuffer]:

@@ -36,10 +36,8 @@ def run_control(
     tell = say or (lambda sentence: None)
     run = _Run(plan, source, Cache(out / CELLS_FOLDER / variant), out / POLICIES_FOLDER / variant, device, evaluate)
     missing = run.missing()
-    for path in run.cache.unreadable:
-        tell(f"'{path}' cannot be read; this cell is computed anew.")
-    if run.cache.outdated:
-        tell(f"{len(run.cache.outdated)} cells in '{out}' belong to other settings and are computed anew.")
+    for sentence in run.cache.complaints(out):
+        tell(sentence)
     total, done = sum(len(unit) for unit in missing), 0
     if run.cells:
         tell(f"{len(run.cells)} of {len(run.cells) + total} cells are there already.")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from robust_bc.files import is_aside_of, write_all_whole
-from robust_bc.interrupts import interrupts_held
+from robust_bc.benchmark.cell_cache import CellCache
 
 FORMAT = 1
 """Of a cell's file. Whoever changes what a cell means, in its file or by code that no setting tells of (a loss, a head,
@@ -72,48 +69,8 @@ class Cell:
         return float(self.values(name).mean())
 
 
-class Cache:
-    """Finished cells in a folder, each in a file of its own with a fingerprint of all that it depends on."""
+class Cache(CellCache[Key, Cell]):
+    """Finished cells of a control benchmark."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.unreadable: list[Path] = []
-        self.outdated: list[Path] = []
-        """Files that were there but are of no use: damaged, or of other settings."""
-
-    def read(self, key: Key, fingerprint: Mapping[str, Any]) -> Cell | None:
-        """The finished cell, unless there is none or it belongs to other settings."""
-        path = self.folder / key.path
-        try:
-            content = json.loads(path.read_text())
-            if content["fingerprint"] != plain(fingerprint):
-                self.outdated.append(path)
-                return None
-            return Cell(key=key, **content["cell"])
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError):
-            self.unreadable.append(path)
-            return None
-
-    def write(self, cells: Sequence[tuple[Cell, Mapping[str, Any]]]) -> None:
-        """Cells of one unit with their fingerprints: all are written before the first is put in place."""
-        files: dict[Path, bytes | str] = {}
-        for cell, fingerprint in cells:
-            content = asdict(cell)
-            del content["key"]
-            files[self.folder / cell.key.path] = (
-                json.dumps({"fingerprint": plain(fingerprint), "cell": content}, allow_nan=False) + "\n"
-            )
-        with interrupts_held():
-            write_all_whole(files)
-            for path in files:  # what a process left behind that was killed while it wrote this very cell
-                for other in path.parent.glob(f".{path.name}.*"):
-                    if is_aside_of(path, other):
-                        other.unlink(missing_ok=True)
-
-
-def plain(content: Mapping[str, Any]) -> dict[str, Any]:
-    """As JSON gives it back: tuples are lists."""
-    given: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
-    return given
+        super().__init__(folder, Cell)

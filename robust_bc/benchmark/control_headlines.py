@@ -10,7 +10,8 @@ from robust_bc.benchmark.contenders import fair
 from robust_bc.benchmark.control_rows import SHARE, SMALLER_IS_BETTER, ControlRow, Results, difference
 from robust_bc.benchmark.control_tables import Shown, percent
 
-HERO = "choicenet"
+OURS = ("choicenet-clean", "choicenet")
+"""The first of these that takes part is compared with everybody else's methods."""
 JUDGED = ("return", "collision", "lane_deviation_rms")
 """Metrics by which it is said who is ahead, where a table shows them."""
 SHOWN_RATE = 0.3
@@ -22,7 +23,7 @@ MOST_NAMED = 8
 
 @dataclass(frozen=True)
 class Verdict:
-    """ChoiceNet against all others in one place: beyond the intervals of the paired differences, or not."""
+    """Our method against those of others in one place: beyond the intervals of the paired differences, or not."""
 
     place: str
     ahead: bool
@@ -32,31 +33,40 @@ class Verdict:
 
 def headlines(results: Results, rows: Sequence[ControlRow], shown: Sequence[Shown]) -> list[str]:
     """Sentences about each judged metric, about shares of the oracle's return and about the paper's numbers."""
-    if HERO not in results.plan.methods:
-        return [f"{HERO} has no part in this benchmark, so nothing is said about it."]
+    if hero(results) is None:
+        return [f"Neither {' nor '.join(OURS)} has a part in this benchmark, so nothing is said about them."]
     found = []
     for metric in shown:
         if metric.metric in JUDGED:
             found += _ahead(results, metric) + _paper(rows, metric)
     if any(metric.metric == SHARE for metric in shown):
-        found += _shares(rows)
+        for method in OURS:
+            found += _shares(rows, method)
     return found
+
+
+def hero(results: Results) -> str | None:
+    """Our method in this benchmark."""
+    return next((method for method in OURS if method in results.plan.methods), None)
 
 
 def verdicts(results: Results, metric: str) -> list[Verdict]:
     """One for each task, way and rate with corrupt pairs, where enough seeds can be compared with every rival."""
     plan, judged = results.plan, []
-    others = [method for method in plan.methods if method != HERO and fair(method)]
+    mine = hero(results)
+    if mine is None:
+        return []
+    others = [method for method in plan.methods if method not in OURS and fair(method)]
     sign = -1 if metric in SMALLER_IS_BETTER else 1
     for task in plan.tasks:
         for how in plan.hows:
             for rate in (rate for rate in plan.rates if rate > 0):
-                found = {rival: results.paired(task, how, rate, HERO, rival, metric) for rival in others}
-                rivals = [rival for rival, (mine, _) in found.items() if len(mine) >= FEWEST_SEEDS]
+                found = {rival: results.paired(task, how, rate, mine, rival, metric) for rival in others}
+                rivals = [rival for rival, (pair, _) in found.items() if len(pair) >= FEWEST_SEEDS]
                 if not rivals:
                     continue
                 pairs = [found[rival] for rival in rivals]
-                bounds = [difference(sign * mine, sign * other) for mine, other in pairs]
+                bounds = [difference(sign * first, sign * other) for first, other in pairs]
                 behind = tuple(rival for rival, (_, _, high) in zip(rivals, bounds, strict=True) if high < 0)
                 place = f"{task} {how} {percent(rate)}"
                 judged.append(Verdict(place, all(low > 0 for _, low, _ in bounds), behind))
@@ -72,8 +82,8 @@ def _ahead(results: Results, shown: Shown) -> list[str]:
     ahead = [verdict.place for verdict in judged if verdict.ahead]
     behind = [f"{verdict.place} ({', '.join(verdict.behind)})" for verdict in judged if verdict.behind]
     sentences = [
-        f"Judged by {shown.title}, ChoiceNet is better than every other method, beyond the 95 % interval of the paired"
-        f" difference, in {len(ahead)} of {len(judged)} places with corrupt pairs{_named(ahead)}."
+        f"Judged by {shown.title}, {hero(results)} is better than every method of others, beyond the 95 % interval of"
+        f" the paired difference, in {len(ahead)} of {len(judged)} places with corrupt pairs{_named(ahead)}."
     ]
     sentences.append(
         f"It is worse than another beyond that interval in {len(behind)}{_named(behind)}."
@@ -83,17 +93,29 @@ def _ahead(results: Results, shown: Shown) -> list[str]:
     return sentences
 
 
-def _shares(rows: Sequence[ControlRow]) -> list[str]:
-    """At the rate that the paper ends with, or the nearest below."""
-    mine = [row for row in rows if row.metric == SHARE and row.method == HERO and 0 < row.rate <= SHOWN_RATE]
-    if not mine:
+def _shares(rows: Sequence[ControlRow], method: str) -> list[str]:
+    """At the rate that the paper ends with, or the nearest below; and the worst place of every rate."""
+    mine = [row for row in rows if row.metric == SHARE and row.method == method and row.rate > 0]
+    if not any(row.rate <= SHOWN_RATE for row in mine):
         return []
-    rate = max(row.rate for row in mine)
+    rate = max(row.rate for row in mine if row.rate <= SHOWN_RATE)
     parts = []
     for row in (row for row in mine if row.rate == rate):
         interval = "" if row.low is None or row.high is None else f" [{100 * row.low:.0f}, {100 * row.high:.0f}]"
         parts.append(f"{100 * row.mean:.0f}{interval} in {row.task} {row.how}")
-    return [f"With {percent(rate)} corrupt pairs it keeps this share of the oracle's return, in %: {', '.join(parts)}."]
+    worst = []
+    for one in sorted({row.rate for row in mine}):
+        lowest = min((row for row in mine if row.rate == one), key=lambda row: row.mean)
+        seed = min((row for row in mine if row.rate == one), key=lambda row: row.worst)
+        worst.append(
+            f"{percent(one)}: {100 * lowest.mean:.0f} in {lowest.task} {lowest.how}, worst seed"
+            f" {100 * seed.worst:.0f} in {seed.task} {seed.how}"
+        )
+    return [
+        f"With {percent(rate)} corrupt pairs {method} keeps this share of the oracle's return, in %:"
+        f" {', '.join(parts)}.",
+        f"Its lowest mean share of the oracle's return over all places, and its worst seed, in %: {'; '.join(worst)}.",
+    ]
 
 
 def _paper(rows: Sequence[ControlRow], shown: Shown) -> list[str]:
@@ -103,7 +125,7 @@ def _paper(rows: Sequence[ControlRow], shown: Shown) -> list[str]:
     worse: list[str] = []
     for row in rows:
         said = paper_numbers.CHOICENET.get((row.task, shown.metric), {}).get(row.rate)
-        if row.metric != shown.metric or row.method != HERO or row.how != paper_numbers.HOW or said is None:
+        if row.metric != shown.metric or row.method != "choicenet" or row.how != paper_numbers.HOW or said is None:
             continue
         smaller = shown.metric in SMALLER_IS_BETTER
         reached = row.mean <= said if smaller else row.mean >= said

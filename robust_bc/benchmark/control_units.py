@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
+from robust_bc.benchmark.cell_cache import now
 from robust_bc.benchmark.contenders import find_contender
 from robust_bc.benchmark.control_cells import EXPERT, Cell, Key
 from robust_bc.benchmark.control_plan import EVALUATION_SEED, ControlPlan
@@ -63,7 +63,7 @@ def compute_unit(
                 correlation=None if policy is None else correlations(policy, mine),
                 fit_seconds=round((middle - started) / len(keys), 3),
                 evaluate_seconds=round((end - middle) / len(keys), 3),
-                finished=_now(),
+                finished=now(),
             )
         )
     return cells, fitted
@@ -76,7 +76,7 @@ def compute_expert(plan: ControlPlan, key: Key, expert: Any, progress: Progress,
         [expert], key.task, plan.episodes, EVALUATION_SEED, names=[EXPERT], settings=plan.settings, progress=progress
     )
     seconds = round(time.monotonic() - started, 3)
-    return Cell(key, columns(evaluation), failure_of(evaluation), evaluate_seconds=seconds, finished=_now())
+    return Cell(key, columns(evaluation), failure_of(evaluation), evaluate_seconds=seconds, finished=now())
 
 
 def _fit(
@@ -206,10 +206,6 @@ def correlations(policy: Policy, pairs: Demonstrations) -> dict[str, Any] | None
         "distance": [_number(value) for value in np.round(np.sqrt((away**2).mean(1)), 4)],
         "corrupt": "".join("1" if label else "0" for label in pairs.corrupt),
     }
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _number(value: Any) -> float | None:

@@ -43,7 +43,7 @@ def dot_figure(panels: Sequence[Panel], lines: Sequence[str], columns: int, note
     figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, sharey=True)
     for axis, panel in zip(axes.flat, panels, strict=False):
-        _draw(axis, panel, lines)
+        draw_panel(axis, panel, lines)
     for axis in list(axes.flat)[len(panels) :]:
         axis.set_visible(False)
     if note:
@@ -57,7 +57,8 @@ def _spans_decades(panel: Panel) -> bool:
     return smallest > 0 and largest > LOGARITHMIC_FROM * smallest
 
 
-def _draw(axis: Axes, panel: Panel, lines: Sequence[str]) -> None:
+def draw_panel(axis: Axes, panel: Panel, lines: Sequence[str]) -> None:
+    """One panel, for figures that hold other things as well."""
     places = {name: place for place, name in enumerate(lines)}
     if panel.reference is not None:
         axis.axvline(panel.reference, color=HERO, lw=1, ls="--", zorder=1)

@@ -7,7 +7,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("robust-bc", "torch", "numpy", "scipy", "gymnasium", "mujoco")
+PACKAGES = ("robust-bc", "torch", "numpy", "scipy", "scikit-learn", "gymnasium", "mujoco")
 
 
 def machine() -> dict[str, str]:

@@ -129,7 +129,7 @@ def _write(request: ControlRequest, results: Results, rows: list[ControlRow]) ->
     facts = {
         "command": request.command,
         "machine": f"{computed['processor']}, {computed['cores']} cores",
-        "date": f"{_moment(finished[0])} to {_moment(finished[-1])}" if finished else "",
+        "date": f"{moment(finished[0])} to {moment(finished[-1])}" if finished else "",
         "seeds": f"{len(plan.seeds)}, from {plan.seeds[0]} on, the same for every method",
         "pairs": str(plan.pairs),
         "episodes": f"{plan.episodes} per policy, the same for all",
@@ -147,7 +147,7 @@ def _write(request: ControlRequest, results: Results, rows: list[ControlRow]) ->
     return content, page
 
 
-def _moment(finished: str) -> str:
+def moment(finished: str) -> str:
     """A time of a cell as a person reads it; cells tell it in UTC."""
     return finished[:16].replace("T", " ") + " UTC"
 

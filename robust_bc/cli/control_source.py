@@ -24,10 +24,15 @@ NO_PART = {"summary", "reverse", "reversed_settings", "metrics", "reference", "p
 
 
 class TeacherSource:
-    """Mixes of single pairs; the teachers' episodes are made once for all ways and rates of a task and seed."""
+    """Mixes of single pairs, or of whole episodes; the teachers' episodes are made once for a task and seed."""
 
-    def __init__(self, pairs: int, settings: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, pairs: int | None, settings: Mapping[str, Any] | None = None, episodes: int | None = None
+    ) -> None:
         self.pairs = pairs
+        """None keeps whole episodes."""
+        self.episodes = episodes
+        """Of each teacher; without, as many as the task's card says."""
         self.settings = dict(settings or {})
         """Of the environment in which the teachers show what they do."""
         self._rollouts: Rollouts = {}
@@ -38,7 +43,7 @@ class TeacherSource:
         if task != self._task:  # tasks come one after another
             self._rollouts, self._task = {}, task
         any_way = "flip" if how == CLEAN else how
-        request = MixRequest(find_task(task), any_way, rate, self.pairs, seed, settings=self.settings)
+        request = MixRequest(find_task(task), any_way, rate, self.pairs, seed, self.episodes, settings=self.settings)
         made = make_mix(request, rollouts=self._rollouts)
         episodes = made.mix.episodes
         lengths = [len(episode) for episode in episodes]
@@ -48,6 +53,7 @@ class TeacherSource:
             episodes=np.repeat(np.arange(len(lengths)), lengths),
             action_space=made.action_space,
             corrupt=made.mix.labels,
+            successors=np.concatenate([episode.observations[1:] for episode in episodes]),
         )
 
     def expert(self, task: str) -> Teacher:

@@ -26,12 +26,15 @@ COMMANDS = {
     "datasets": ("robust_bc.cli.datasets", "list the Minari datasets on this machine"),
     "show": ("robust_bc.cli.show", "tell what is in a dataset: returns by source, action histograms"),
     "methods": ("robust_bc.cli.methods", "list the methods that can be fitted"),
+    "audit": ("robust_bc.cli.audit", "say which demonstrations of a dataset are bad: pairs, episodes, sources"),
+    "filter": ("robust_bc.cli.filter", "drop what an audit found: a new dataset"),
     "train": ("robust_bc.cli.train", "fit a policy to a dataset and keep the run in a folder"),
     "evaluate": ("robust_bc.cli.evaluate", "roll policies out: returns, the task's metrics, intervals, a report"),
     "benchmark synthetic": ("robust_bc.cli.benchmark_synthetic", "the paper's synthetic tables and figures"),
     "benchmark mujoco": ("robust_bc.cli.benchmark_mujoco", "returns against shares of corrupt demonstrations"),
     "benchmark driving": ("robust_bc.cli.benchmark_driving", "collisions against shares of careless demonstrations"),
     "benchmark housing": ("robust_bc.cli.benchmark_housing", "errors on Boston house prices, some of them wrong"),
+    "benchmark audit": ("robust_bc.cli.benchmark_audit", "how well corrupt pairs and episodes are found, and how many"),
     "benchmark ablation": ("robust_bc.cli.benchmark_ablation", "what each part of ChoiceNet is worth"),
 }
 

@@ -9,6 +9,7 @@ import pytest
 from gymnasium import spaces
 
 from robust_bc import Demonstrations, RobustBCError
+from robust_bc.training.checkpoint import pairs_digest
 from tests.conftest import make_dataset
 
 GOOD = np.ones((4, 2))
@@ -61,6 +62,13 @@ def test_arrays_cannot_be_changed_from_inside() -> None:
         ({"corrupt": [0, 1, 2, 0]}, "corrupt must be one true or false per pair"),
         ({"corrupt": [True]}, "corrupt has 1 rows"),
         ({"action_space": spaces.Box(-1, 1, (3,))}, "action_space has the shape"),
+        (
+            {"successors": np.ones((3, 2))},
+            r"successors has the shape \(3, 2\), but observations has \(4, 2\); they must be the same",
+        ),
+        ({"successors": np.ones((4, 3))}, r"successors has the shape \(4, 3\)"),
+        ({"successors": np.ones(4)}, r"successors must have the shape \(N, S\)"),
+        ({"successors": np.full((4, 2), np.nan)}, "successors must be finite, but row 0, column 0 is nan"),
         ({"action_space": spaces.Discrete(3)}, "action_space must be a gymnasium Box"),
     ],
 )
@@ -76,6 +84,34 @@ def test_clean_keeps_the_good_pairs_only() -> None:
     assert demos.clean().observations.tolist() == [[0, 1], [4, 5]]
     with pytest.raises(RobustBCError, match="corrupt is not known"):
         Demonstrations.from_arrays(GOOD, GOOD).clean()
+
+
+def test_successors_go_with_their_pairs() -> None:
+    seen = np.arange(8.0).reshape(4, 2)
+    demos = Demonstrations.from_arrays(seen, GOOD, corrupt=[False, True, False, True], successors=seen + 100)
+    assert demos.successors is not None
+    with pytest.raises(ValueError, match="read-only"):
+        demos.successors[0, 0] = 5
+    for part in (demos.select([0, 2]), demos.select(np.array([True, False, True, False])), demos.clean()):
+        assert part.successors is not None
+        assert part.successors.tolist() == [[100, 101], [104, 105]]
+    assert Demonstrations.from_arrays(seen, GOOD).successors is None
+    assert Demonstrations.from_arrays(seen, GOOD).select([0, 2]).successors is None
+    assert Demonstrations.from_arrays([[1], [2]], [[1], [2]], successors=[[2], [3]]).successors is not None
+
+
+def test_successors_do_not_change_who_the_pairs_are() -> None:
+    """A digest names the pairs that are learned from; a run or an audit of them stays theirs."""
+    with_them = Demonstrations.from_arrays(GOOD, GOOD, successors=GOOD)
+    assert pairs_digest([with_them]) == pairs_digest([Demonstrations.from_arrays(GOOD, GOOD)])
+
+
+def test_minari_tells_what_came_next(dataset: str, pairs: Demonstrations) -> None:
+    read = Demonstrations.from_minari(dataset)
+    assert read.successors is not None
+    last = np.r_[np.diff(pairs.episodes) != 0, True]
+    assert (read.successors[last] == 99).all()  # the observation after the last action
+    np.testing.assert_array_equal(read.successors[~last], pairs.observations[1:][~last[:-1]])
 
 
 def test_labels_are_hidden_from_view() -> None:

@@ -1,0 +1,225 @@
+"""Filtering: a new dataset without the pairs or episodes that an audit found to be bad."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robust_bc.auditing.results import Audit
+from robust_bc.auditing.sources import UNKNOWN
+from robust_bc.demonstrations import MINIMUM_PAIRS
+from robust_bc.errors import RobustBCError
+from robust_bc.minari_source import LABELS_FILE, open_minari, read_labels, read_minari
+from robust_bc.rollouts import Episode
+from robust_bc.training.checkpoint import pairs_digest
+from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, write_dataset
+from robust_bc_envs.tasks import CARDS
+
+if TYPE_CHECKING:
+    from minari import MinariDataset
+
+Unit = Literal["auto", "episode", "pair"]
+UNITS = ("auto", "episode", "pair")
+OWN_ENTRIES = {"id", "seed", "total_steps", "source", "teacher"}
+"""Of an episode's metadata; the others, such as its return, hold for the whole episode only."""
+
+
+@dataclass(frozen=True)
+class FilterRequest:
+    """What to keep: the best share of all pairs, or what is above a quality; one of the two."""
+
+    keep: float | None = None
+    above: float | None = None
+    unit: Unit = "auto"
+    """Whole episodes by their pooled quality, or single pairs; auto takes episodes where they have several steps."""
+
+    def __post_init__(self) -> None:
+        if (self.keep is None) == (self.above is None):
+            raise RobustBCError(
+                "say what to keep by --keep, a share of the pairs, or by --above, a quality; one of them."
+            )
+        if self.keep is not None and not 0 < self.keep <= 1:
+            raise RobustBCError(f"--keep is a share above 0 and at most 1, but it is {self.keep}.")
+        if self.above is not None and not 0 <= self.above < 1:
+            raise RobustBCError(f"--above is a quality from 0 to below 1, but it is {self.above}.")
+        if self.unit not in UNITS:
+            raise RobustBCError(f"there is no unit '{self.unit}'; the units are {', '.join(UNITS)}.")
+
+    def unit_for(self, audit: Audit) -> Literal["episode", "pair"]:
+        """The unit, once the episodes are known."""
+        if self.unit == "auto":
+            return "pair" if audit.single_pairs else "episode"
+        return self.unit
+
+    def words(self, audit: Audit) -> str:
+        """The rule as a person would say it."""
+        units = f"{self.unit_for(audit)}s"
+        if self.keep is not None:
+            return f"the best {units} that make up {self.keep:.4g} of the pairs"
+        return f"{units} with a quality above {self.above:g}"
+
+
+@dataclass(frozen=True)
+class SourceCount:
+    """What became of one source's episodes and pairs."""
+
+    source: str
+    episodes: int
+    dropped_episodes: int
+    """Of which nothing is left."""
+    pairs: int
+    dropped_pairs: int
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """The new dataset and what it left out."""
+
+    folder: Path
+    kept: NDArray[np.bool_]  # (N,)
+    unit: Literal["episode", "pair"]
+    sources: list[SourceCount]
+    """One for each source; a dataset without sources has the one `unknown`, a mix has `mix`."""
+    cut_episodes: int
+    """Of which a part is left."""
+    pieces: int
+    """Episodes of the new dataset."""
+
+
+def kept_pairs(audit: Audit, request: FilterRequest) -> NDArray[np.bool_]:
+    """(N,) which pairs stay."""
+    grouping = audit.grouping
+    if request.unit_for(audit) == "pair":
+        if request.above is not None:
+            return audit.quality > request.above
+        kept = np.zeros(len(audit), np.bool_)
+        kept[np.argsort(-audit.quality, kind="stable")[: _nearest(request.keep, len(audit))]] = True
+        return kept
+    means = audit.episode_quality[0]
+    if request.above is not None:
+        stays = means > request.above
+    else:
+        # As many of the best as come nearest to the share; one more at a tie, since data is dear.
+        best = np.argsort(-means, kind="stable")
+        passed = np.concatenate([[0], np.cumsum(grouping.lengths[best])])  # (E + 1,)
+        misses = np.abs(passed - _nearest(request.keep, len(audit)))
+        count = len(best) - int(np.argmin(misses[::-1]))
+        stays = np.zeros(len(means), np.bool_)
+        stays[best[:count]] = True
+    kept = np.zeros(len(audit), np.bool_)
+    kept[grouping.order] = np.repeat(stays, grouping.lengths)
+    return kept
+
+
+def _nearest(share: float | None, pairs: int) -> int:
+    return math.floor((share or 0.0) * pairs + 0.5)
+
+
+def filter_dataset(
+    source: str | Path,
+    audit: Audit,
+    name: str,
+    request: FilterRequest,
+    *,
+    overwrite: bool = False,
+    command: str = "robust_bc_demos.filtering",
+) -> Filtered:
+    """Write what stays of a Minari dataset as a new one; what is known of its pairs and episodes goes along.
+
+    Pairs that are dropped out of the middle of an episode split it: each piece is an episode that ends, cut off as by a
+    time limit, in the observation that truly came next.
+    """
+    folder = check_free(name, overwrite)
+    dataset = open_minari(source)
+    if folder.resolve() == Path(dataset.storage.data_path).parent.resolve():
+        raise RobustBCError(f"'{name}' is the dataset to be filtered; take another id, and nothing is lost.")
+    demonstrations = read_minari(dataset)
+    if pairs_digest([demonstrations]) != audit.pairs_sha256:
+        raise RobustBCError(
+            f"this audit is of other pairs{f' ({audit.dataset})' if audit.dataset else ''} than those of '{source}';"
+            " audit this dataset first."
+        )
+    kept = kept_pairs(audit, request)
+    left = int(kept.sum())
+    if left < MINIMUM_PAIRS:
+        raise RobustBCError(
+            f"of {len(kept)} pairs {left} would be left, but at least {MINIMUM_PAIRS} are needed; keep more."
+        )
+    labelled = (Path(dataset.storage.data_path).parent / LABELS_FILE).exists()
+    hidden = {"corrupt": read_labels(dataset)[kept].astype(np.uint8)} if labelled else None
+    spec = dataset.env_spec  # it may be of an environment that is not installed here, or of none that anybody knows
+    plan = DatasetPlan(
+        name=name,
+        task=next((card for card in CARDS.values() if spec and card.environment == spec.id), None),
+        observation_space=dataset.observation_space,
+        action_space=dataset.action_space,
+        description=(
+            f"{left} of {len(kept)} pairs of {source}: {request.words(audit)} in its audit by {audit.method},"
+            f" seed {audit.seed}"
+        ),
+        command=command,
+        environment=spec,
+    )
+    pieces = _Pieces(dataset, kept)
+    written = write_dataset(plan, pieces, overwrite=overwrite, hidden=hidden)
+    return Filtered(written, kept, request.unit_for(audit), pieces.counts(), pieces.cut, pieces.written)
+
+
+class _Pieces:
+    """What stays of each episode, one after the other, and how much that is."""
+
+    def __init__(self, dataset: MinariDataset, kept: NDArray[np.bool_]) -> None:
+        self.dataset, self.kept = dataset, kept
+        self.cut = self.written = 0
+        self._counts: dict[str, list[int]] = {}
+
+    def __iter__(self) -> Iterator[Recorded]:
+        dataset, first = self.dataset, 0
+        told = dataset.storage.get_episode_metadata(dataset.episode_indices)
+        for episode, about in zip(dataset.iterate_episodes(), told, strict=True):
+            mine = self.kept[first : first + len(episode)]
+            first += len(episode)
+            self._count(str(about.get("source", UNKNOWN)), mine)
+            for begin, end in _runs(mine):
+                self.written += 1
+                yield _piece(episode, about, begin, end)
+
+    def _count(self, source: str, mine: NDArray[np.bool_]) -> None:
+        here = self._counts.setdefault(source, [0, 0, 0, 0])
+        dropped = int((~mine).sum())
+        here[0] += 1
+        here[1] += dropped == len(mine)
+        here[2] += len(mine)
+        here[3] += dropped
+        self.cut += 0 < dropped < len(mine)
+
+    def counts(self) -> list[SourceCount]:
+        return [SourceCount(source, *numbers) for source, numbers in sorted(self._counts.items())]
+
+
+def _runs(kept: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """The stretches (begin, end) of what stays, the end not included."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], kept, [False]]).astype(np.int8)))
+    return [(int(begin), int(end)) for begin, end in edges.reshape(-1, 2)]
+
+
+def _piece(episode: Any, about: dict[str, Any], begin: int, end: int) -> Recorded:
+    whole = (begin, end) == (0, len(episode))
+    return Recorded(
+        Episode(
+            seed=about.get("seed") if whole else None,
+            observations=np.asarray(episode.observations)[begin : end + 1],
+            actions=np.asarray(episode.actions)[begin:end],
+            rewards=np.asarray(episode.rewards, np.float64)[begin:end],
+            terminated=end == len(episode) and bool(episode.terminations[-1]),
+        ),
+        source=str(about.get("source", UNKNOWN)),
+        teacher=str(about.get("teacher", UNKNOWN)),
+        more={key: value for key, value in about.items() if key not in OWN_ENTRIES} if whole else {},
+    )

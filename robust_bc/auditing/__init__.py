@@ -1,0 +1,1 @@
+"""The audit: which demonstrations are bad, how sure that is, and why."""

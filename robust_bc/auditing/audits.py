@@ -1,0 +1,116 @@
+"""`audit`: which demonstrations are bad. Two reasons are looked for: foreign states, and actions in conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from robust_bc.auditing.conflict import Court, Judgement
+from robust_bc.auditing.results import Audit, Estimate
+from robust_bc.demonstrations import Demonstrations
+from robust_bc.methods import get_method
+from robust_bc.methods.network import NetworkMethod
+from robust_bc.training.checkpoint import pairs_digest
+
+Floats = NDArray[np.float64]
+
+STEPS = 600
+"""Optimiser steps of a network that judges, unless told otherwise: with many more it knows bad pairs by heart."""
+SURELY_BAD, SURELY_GOOD = 0.025, 0.975
+"""Qualities that leave less doubt than 2.5 % on either side."""
+
+ProgressCallback = Callable[[float, str], None]
+
+
+def audit(
+    demonstrations: Demonstrations,
+    method: str = "choicenet",
+    seed: int = 0,
+    device: str | torch.device = "auto",
+    progress: ProgressCallback | None = None,
+    sources: Sequence[str] | None = None,
+    dataset: str | None = None,
+    **settings: Any,
+) -> Audit:
+    """The quality of every pair, episode and source, and the share of corrupt pairs.
+
+    `method` and `settings` are those of the networks that judge. `sources` names the source of each episode, in the
+    order of `np.unique(demonstrations.episodes)`. Nothing is assumed to be clean, and no rate is asked for; but most
+    pairs must be good, and in every region of states.
+    """
+    return audit_fleet([demonstrations], method, [seed], device, progress, [sources], [dataset], **settings)[0]
+
+
+def audit_fleet(
+    demonstrations: Sequence[Demonstrations],
+    method: str = "choicenet",
+    seeds: Sequence[int] | None = None,
+    device: str | torch.device = "auto",
+    progress: ProgressCallback | None = None,
+    sources: Sequence[Sequence[str] | None] | None = None,
+    datasets: Sequence[str | None] | None = None,
+    **settings: Any,
+) -> list[Audit]:
+    """An audit of each of many data sets of the same sizes, their networks side by side in one fleet."""
+    chosen = list(range(len(demonstrations))) if seeds is None else list(seeds)
+    given = judging_settings(method, settings)
+    court = Court(method, given, device)
+    outside = court.foreign(demonstrations, chosen)
+    judged = court.judge(demonstrations, [~flags for flags in outside], chosen, progress)
+    names = [None] * len(demonstrations) if sources is None else sources
+    origins = [None] * len(demonstrations) if datasets is None else datasets
+    return [
+        _audit(pairs, flags.astype(np.float64), judgement, method, given, seed, source, origin)
+        for pairs, flags, judgement, seed, source, origin in zip(
+            demonstrations, outside, judged, chosen, names, origins, strict=True
+        )
+    ]
+
+
+def judging_settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Settings of the networks that judge: shorter training than a policy's, unless told otherwise."""
+    known = get_method(method)
+    settings = {"steps": STEPS} | given if isinstance(known, NetworkMethod) else dict(given)
+    known.settings(settings)
+    return settings
+
+
+def _audit(
+    pairs: Demonstrations,
+    outside: Floats,
+    judgement: Judgement,
+    method: str,
+    settings: dict[str, Any],
+    seed: int,
+    sources: Sequence[str] | None,
+    dataset: str | None,
+) -> Audit:
+    quality = (1 - outside) * judgement.good
+    return Audit(
+        quality=quality,
+        spread=(1 - outside) * judgement.spread,
+        conflict=1 - judgement.good,
+        foreign=outside,
+        episodes=pairs.episodes,
+        rate=corruption_rate(quality),
+        method=method,
+        settings=settings,
+        seed=seed,
+        dataset=dataset,
+        pairs_sha256=pairs_digest([pairs]),
+        sources=None if sources is None else tuple(sources),
+    )
+
+
+def corruption_rate(quality: Floats) -> Estimate:
+    """The share of these very pairs that is corrupt: at least those that surely are, at most all but the surely good.
+
+    Not by resampling: the question is about the pile at hand, not about others that the same people might have made.
+    """
+    value = float(np.mean(1 - quality))
+    low, high = float(np.mean(quality <= SURELY_BAD)), float(np.mean(quality < SURELY_GOOD))
+    return Estimate(value, min(low, value), max(high, value))

@@ -1,0 +1,96 @@
+"""Calibration: from how far actions are from what a policy would do, to the probability that each is good.
+
+The distances (root mean square over action dimensions, in units of their deviation) are of two kinds. Those of good
+pairs are the errors of a policy on pairs it has not seen: log-normal, with a place and width that are learned. Those of
+bad pairs are as large as if the action belonged to another state; what that looks like the data itself tells, by giving
+every state the action of another pair, drawn at random. So
+
+    p(log d) = (1 − η)·N(log d; m, s²) + η·p_shuffled(log d)
+
+has three unknowns, found by expectation maximisation: no clean pair and no corruption rate is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+Floats = NDArray[np.float64]
+
+SHUFFLED = 20_000
+"""Distances to actions of other pairs that are looked at."""
+GRID = 512
+ITERATIONS = 200
+NARROWEST = 0.15
+"""Smallest width s of the good, in logarithms: without, a few pairs that are met exactly would be all that is good."""
+HALF_EXPLAINED = 0.5
+"""Share of the shuffled distances' median beyond which a policy explains hardly more than a random action does."""
+TINY = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What distances (N,) say."""
+
+    good: Floats  # (N,) the probability that each pair is good
+    log_ratio: Floats  # (N,) log p(d | bad) − log p(d | good)
+    explains: bool
+    """Whether the policy explains the pairs at all; if not, nothing else here means much."""
+
+    @property
+    def rate(self) -> float:
+        """η, the share of bad pairs."""
+        return float(1 - self.good.mean())
+
+
+def distances(actions: NDArray[np.floating], predicted: NDArray[np.floating], scale: Floats) -> Floats:
+    """(N,) root mean square over live dimensions of (N, A), in units of the scale (A,); a locked joint counts not."""
+    live = scale > 0
+    away = (actions[:, live].astype(np.float64) - predicted[:, live]) / scale[live]
+    return np.sqrt((away**2).mean(1)) if live.any() else np.zeros(len(actions))
+
+
+def calibrate(
+    found: Floats, actions: NDArray[np.floating], predicted: NDArray[np.floating], scale: Floats, seed: int
+) -> Calibration:
+    """The probabilities for distances (N,) of actions (N, A) from predictions (N, A)."""
+    generator = np.random.default_rng([seed, 7])
+    rows = generator.integers(len(actions), size=SHUFFLED)
+    others = generator.integers(len(actions), size=SHUFFLED)
+    shuffled = distances(actions[others], predicted[rows], scale)
+    order = np.argsort(found, kind="stable")  # all below is in the order of the distances, up to the end
+    log_found, log_shuffled = np.log(found[order] + TINY), np.log(shuffled + TINY)
+    bad = density(log_shuffled, log_found)
+    middle = np.median(log_found)
+    place, width, rate = float(np.median(log_found[log_found <= middle])), 0.5, 0.3
+    good = np.ones(len(found))
+    narrow = stats.norm.pdf(log_found, place, width)
+    for _ in range(ITERATIONS):
+        narrow = stats.norm.pdf(log_found, place, width)
+        joint = (1 - rate) * narrow
+        before, good = good, np.where(log_found < place, 1.0, joint / np.maximum(joint + rate * bad, 1e-300))
+        # Whoever is closer than a good pair usually is, is good: the shuffled density has nothing to say there. Nor has
+        # it beyond all that was shuffled, where the tail of the good would be the thicker one: farther is never better.
+        good = np.minimum.accumulate(good)
+        total = max(float(good.sum()), 1.0)
+        place = float((good * log_found).sum() / total)
+        width = max(NARROWEST, float(np.sqrt((good * (log_found - place) ** 2).sum() / total)))
+        rate = float(np.clip(1 - good.mean(), 1e-3, 1 - 1e-3))
+        if np.abs(good - before).max() < 1e-6:
+            break
+    ratio = np.where(log_found < place, -np.inf, np.log(np.maximum(bad, 1e-300)) - np.log(np.maximum(narrow, 1e-300)))
+    ratio = np.clip(np.maximum.accumulate(ratio), -30, 30)
+    back = np.argsort(order)
+    explains = float(np.median(found)) < HALF_EXPLAINED * float(np.median(shuffled))
+    return Calibration(good[back], ratio[back], explains)
+
+
+def density(sample: Floats, where: Floats) -> Floats:
+    """Kernel estimate of the density of a sample, on a grid that bounds the work, read off at (N,) places."""
+    if np.ptp(sample) == 0:
+        return np.full(len(where), 1e-9)
+    grid = np.linspace(min(sample.min(), where.min()), max(sample.max(), where.max()), GRID)
+    return np.asarray(np.interp(where, grid, stats.gaussian_kde(sample)(grid)) + 1e-9)

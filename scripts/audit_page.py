@@ -1,0 +1,79 @@
+"""Writes docs/audit.md and docs/audit.png from a full run of the audit benchmark (`make docs`).
+
+python scripts/audit_page.py [--options "--seeds 3 --train 0.3"]
+
+Finished cells in runs/ are kept: what was interrupted goes on, and what is finished is only written anew.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import tyro
+
+from robust_bc.benchmark.audit_figure import audit_figure
+from robust_bc.benchmark.audit_page import what_is_corrupt, who_looks
+from robust_bc.benchmark.audit_tables import all_tables, tables_as_markdown
+from robust_bc.benchmark.detectors import MLP_HIDDEN
+from robust_bc.benchmark.figures import save_figure
+from robust_bc.cli.arguments import parse
+from robust_bc.cli.benchmark_audit import AuditBenchmarkArguments, Finished, complete, request
+from robust_bc.files import write_whole
+
+DOCS = Path("docs")
+COMMAND, OPTIONS = "robust-bc benchmark audit", "--train 0.3"
+INTRODUCTION = """\
+Which demonstrations are bad, and how many? Each mix has whole episodes of a good teacher and a share of corrupt pairs
+(`robust-bc mix --pairs all`). Every detector gets the same states, actions and episode numbers; nobody is told which
+pairs are corrupt, how many there are, or where clean ones are to be had. Its score for every pair is then compared with
+the truth. **AUROC** is the probability that a corrupt pair is more suspect than a clean one: 1 is perfect, 0.5 is
+chance. **Average precision** is the mean share of corrupt pairs among the most suspect ones. A cell is
+`mean [95 % interval over seeds, worst seed]`; the best mean is bold.
+"""
+TRAINING = """
+**Filter, then train.** The audit's suspects are dropped: whole episodes whose mean quality is below one half. A plain
+MLP ({width} units, otherwise the defaults of `robust-bc train --method mlp`) learns from the rest, and is measured in
+{rollouts} episodes beside the same MLP on everything and the **oracle**, which learns from the clean pairs only. A
+share is that of the oracle's return, where random actions count as nothing.
+"""
+
+
+def main(options: str = OPTIONS) -> None:
+    """Run, or go on; then write."""
+    command = f"{COMMAND} {options}".strip()
+    finished = complete(request(parse(AuditBenchmarkArguments, COMMAND, shlex.split(options)), command))
+    write_whole(DOCS / "audit.md", _text(finished, command, options))
+    save_figure(audit_figure(finished.results, finished.rows), DOCS / "audit.png")
+    print(f"wrote {DOCS / 'audit.md'} and {DOCS / 'audit.png'}")
+
+
+def _text(finished: Finished, command: str, options: str) -> str:
+    content, plan = finished.content, finished.results.plan
+    made = "python scripts/audit_page.py" + ("" if options == OPTIONS else f" --options {shlex.quote(options)}")
+    named = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
+    parts = [
+        f"# The audit: finding bad demonstrations\n\nWritten by `{made}` from this run:",
+        f"    {command}    # {finished.page.facts['date']}",
+        f"on {content['machine']['processor']}, {content['machine']['cores']} cores, {named}.",
+        INTRODUCTION,
+        "\n".join(f"- {sentence}" for sentence in (*who_looks(plan.detectors), *what_is_corrupt(plan))),
+    ]
+    if plan.train:
+        parts.append(TRAINING.format(width=" and ".join(map(str, MLP_HIDDEN)), rollouts=plan.rollouts))
+    parts += ["## What was found", "\n".join(f"- {sentence}" for sentence in content["headlines"])]
+    parts.append(
+        "![Estimated against true rates, and AUROC of every detector](audit.png)\n\nAbove, every mix is a point; the"
+        " line is where estimate and truth are the same, the grey band 5 points to either side. Below, means and their"
+        " 95 % intervals over seeds."
+    )
+    for task in plan.tasks:
+        tables = all_tables(finished.rows, finished.rates, task, plan.detectors)
+        parts.append(f"## {task}\n\n`{command}`\n\n{tables_as_markdown(tables)}")
+    if failures := content["failures"]:
+        parts.append("## What failed\n\n" + "\n".join(f"- {failure}" for failure in failures))
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

@@ -1,0 +1,207 @@
+"""Writes docs/why-it-works.md: why ChoiceNet fails where it does, and what the audit does about it (`make docs`).
+
+python scripts/why_page.py [--seeds 3]
+
+The text is scripts/why_it_works.md; numbers in braces are computed here, from mixes of 500 single pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import tyro
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+
+from robust_bc import Demonstrations
+from robust_bc.auditing.audits import judging_settings
+from robust_bc.auditing.calibration import distances
+from robust_bc.auditing.conflict import Court, deal
+from robust_bc.auditing.provenance import groups, similarity
+from robust_bc.cli.control_source import TeacherSource
+from robust_bc.files import write_whole
+from robust_bc.fitting import fit_fleet
+from robust_bc.normalisation import Affine
+
+DOCS = Path("docs")
+PAIRS = 500
+TASKS = ("halfcheetah", "walker2d")
+METHOD = "choicenet"
+STEPS = (200, 600, 3000)
+GOOD_COLOUR, BAD_COLOUR, GREY = "#0072b2", "#d55e00", "#767e89"
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Renew the page on why it works."""
+
+    seeds: int = 3
+    """Mixes of each kind."""
+
+
+def main(arguments: Arguments) -> None:
+    """Compute, draw, write."""
+    torch.set_num_threads(1)
+    source = TeacherSource(PAIRS)
+    seeds = range(arguments.seeds)
+    mixes: dict[tuple[str, str, float], list[Demonstrations]] = {
+        (task, how, rate): [source.demonstrations(task, how, rate, seed) for seed in seeds]
+        for task in TASKS
+        for how, rate in (("relabel", 0.3), ("relabel", 0.4), ("rollout", 0.3), ("clean", 0.0))
+    }
+    text = (Path(__file__).parent / "why_it_works.md").read_text()
+    made = "python scripts/why_page.py" + ("" if arguments == Arguments() else f" --seeds {arguments.seeds}")
+    parts: dict[str, Callable[[], str]] = {
+        "command": lambda: f"`{made}`",
+        "seeds": lambda: str(arguments.seeds),
+        "memory": lambda: memory_table(mixes),
+        "owners": lambda: owners_table(mixes),
+        "rounds": lambda: rounds_table(mixes),
+        "futures": lambda: futures_table(mixes),
+    }
+    for name, make in parts.items():
+        text = text.replace("{" + name + "}", make())
+        print(f"{name}: done", flush=True)
+    draw(mixes).savefig(DOCS / "why-it-works.png", dpi=110)
+    write_whole(DOCS / "why-it-works.md", text)
+    print(f"wrote {DOCS / 'why-it-works.md'} and its figure")
+
+
+def looks(mixes: Sequence[Demonstrations], steps: int, seen: bool) -> list[Floats]:
+    """Distance of every pair (N,) to what networks would do that saw it, or that did not."""
+    jobs, subsets, seeds = [], [], []
+    for which, pairs in enumerate(mixes):
+        fold = deal(pairs.episodes, (which, 0))
+        for part in range(1 if seen else int(fold.max()) + 1):
+            jobs.append((which, np.ones(len(pairs), np.bool_) if seen else fold == part))
+            subsets.append(pairs if seen else pairs.select(fold != part))
+            seeds.append(100 * which + part)
+    found = [np.zeros(len(pairs)) for pairs in mixes]
+    for (which, rows), policy in zip(jobs, fit_fleet(subsets, METHOD, seeds=seeds, steps=steps), strict=True):
+        pairs = mixes[which]
+        predicted = policy.predict(pairs.observations[rows])[0]
+        found[which][rows] = distances(pairs.actions[rows], predicted, Affine.of(pairs.actions).scale)
+    return found
+
+
+def auroc(mixes: Sequence[Demonstrations], scores: Sequence[Floats]) -> list[float]:
+    """How well scores tell corrupt pairs, one number per mix."""
+    return [float(roc_auc_score(pairs.corrupt, score)) for pairs, score in zip(mixes, scores, strict=True)]
+
+
+def memory_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> str:
+    """In-sample against out-of-fold, over the length of training."""
+    lines = ["| mix | judged by networks that | " + " | ".join(f"{steps} steps" for steps in STEPS) + " |"]
+    lines.append("| --- | --- |" + " --- |" * len(STEPS))
+    for task in TASKS:
+        for rate in (0.3, 0.4):
+            chosen = mixes[task, "relabel", rate]
+            for seen, name in ((True, "saw the pair"), (False, "did not")):
+                cells = [_several(auroc(chosen, looks(chosen, steps, seen))) for steps in STEPS]
+                lines.append(f"| {task} relabel {rate:.0%} | {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def owners_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> str:
+    """How far good and bad pairs are from the target, where the bad have states of their own and where not."""
+    lines = ["| mix | good pairs | bad pairs |", "| --- | --- | --- |"]
+    for task in TASKS:
+        for how in ("relabel", "rollout"):
+            chosen = mixes[task, how, 0.3]
+            found = looks(chosen, 600, False)
+            medians = [
+                np.mean([np.median(score[_labels(pairs) == bad]) for pairs, score in zip(chosen, found, strict=True)])
+                for bad in (False, True)
+            ]
+            lines.append(f"| {task} {how} 30 % | {medians[0]:.2f} | {medians[1]:.2f} |")
+    return "\n".join(lines)
+
+
+def rounds_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> str:
+    """Round by round, with and without a rival."""
+    lines = ["| mix | | round 1 | 2 | 3 | 4 | 5 |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    for task in TASKS:
+        chosen = mixes[task, "relabel", 0.4]
+        everyone = [np.ones(len(pairs), np.bool_) for pairs in chosen]
+        for rival in (False, True):
+            court = Court(METHOD, judging_settings(METHOD, {}), "cpu", rival)
+            judged = court.judge(chosen, everyone, list(range(len(chosen))))
+            cells = []
+            for number in range(5):
+                said = [judgement.opinions[min(number, judgement.rounds - 1)].log_ratio for judgement in judged]
+                cells.append(_several(auroc(chosen, said)))
+            name = "with a rival" if rival else "without"
+            lines.append(f"| {task} relabel 40 % | {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def futures_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> str:
+    """Groups by where pairs lead, before their actions are looked at."""
+    lines = [
+        "| mix | pairs outside of the largest group | of these corrupt | of all corrupt |",
+        "| --- |" + " --- |" * 3,
+    ]
+    for task in TASKS:
+        for how, rate in (("clean", 0.0), ("relabel", 0.3), ("rollout", 0.3)):
+            chosen = mixes[task, how, rate]
+            outside = [groups(pairs, seed) > 0 for seed, pairs in enumerate(chosen)]
+            label = [_labels(pairs) for pairs in chosen]
+            count, hits = (
+                sum(int(o.sum()) for o in outside),
+                sum(int((o & c).sum()) for o, c in zip(outside, label, strict=True)),
+            )
+            total, bad = sum(len(o) for o in outside), sum(int(c.sum()) for c in label)
+            cells = (
+                f"{count / total:.1%}",
+                f"{hits / count:.1%}" if count else "-",
+                f"{hits / bad:.1%}" if bad else "-",
+            )
+            lines.append(f"| {task} {how} {rate:.0%} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def draw(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> Figure:
+    """Distances out of fold, and whose futures are alike, for the first mix of each kind."""
+    figure = Figure(figsize=(11, 6.4), layout="constrained")
+    for row, task in enumerate(TASKS):
+        for column, how in enumerate(("relabel", "rollout")):
+            axis = figure.add_subplot(2, 3, 3 * row + column + 1)
+            pairs = mixes[task, how, 0.3][0]
+            (found,) = looks([pairs], 600, False)
+            bins = np.geomspace(0.05, 5, 40).tolist()
+            for bad, name, colour in ((False, "good", GOOD_COLOUR), (True, "bad", BAD_COLOUR)):
+                axis.hist(np.clip(found[_labels(pairs) == bad], 0.05, 5), bins, color=colour, alpha=0.6, label=name)
+            axis.set(xscale="log", title=f"{task}, {how} 30 %", xlabel="distance out of fold", ylabel="pairs")
+            axis.legend(frameon=False)
+        axis = figure.add_subplot(2, 3, 3 * row + 3)
+        pairs = mixes[task, "rollout", 0.3][0]
+        scale = Affine.of(pairs.observations)
+        assert pairs.successors is not None
+        alike = similarity(scale.forward(pairs.observations), scale.forward(pairs.successors))
+        order = np.argsort(_labels(pairs), kind="stable")
+        axis.imshow(alike[np.ix_(order, order)], cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
+        edge = int((~_labels(pairs)).sum())
+        axis.axhline(edge, color=BAD_COLOUR, lw=0.8)
+        axis.axvline(edge, color=BAD_COLOUR, lw=0.8)
+        axis.set(title="likeness of futures, bad pairs last", xlabel="pair", ylabel="pair")
+    return figure
+
+
+def _labels(pairs: Demonstrations) -> NDArray[np.bool_]:
+    return np.zeros(len(pairs), np.bool_) if pairs.corrupt is None else pairs.corrupt
+
+
+def _several(values: Sequence[float]) -> str:
+    """The mean, and the worst in brackets."""
+    return f"{np.mean(values):.3f} ({min(values):.3f})"
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments))

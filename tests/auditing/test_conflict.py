@@ -1,0 +1,203 @@
+"""Who judges whom: never a network that saw the pair or learned from foreign ones, and the rival where it is better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from robust_bc import Demonstrations, Policy, RobustBCError, fit_fleet
+from robust_bc.auditing import conflict
+from robust_bc.auditing.conflict import FOLDS, MOST_ROUNDS, Court, deal
+from tests.auditing.toys import QUICK, flipped_episodes, smooth
+
+SHORT = {**QUICK, "steps": 20}
+"""For tests of who learns what, not of how well."""
+Flags = NDArray[np.bool_]
+
+
+class Spy:
+    """Fits as usual, and remembers what every network learned from and was asked about."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.learned: list[set[bytes]] = []
+        self.asked: list[list[set[bytes]]] = []
+        self.monkeypatch = monkeypatch
+        monkeypatch.setattr(conflict, "fit_fleet", self.fit_fleet)
+
+    def fit_fleet(self, demonstrations: Sequence[Demonstrations], *args: Any, **settings: Any) -> list[Policy]:
+        policies = fit_fleet(demonstrations, *args, **settings)
+        for pairs, policy in zip(demonstrations, policies, strict=True):
+            self.learned.append(rows(pairs.observations))
+            asked: list[set[bytes]] = []
+            self.asked.append(asked)
+
+            def predict(observations: Any, asked: Any = asked, original: Any = policy.predict) -> Any:
+                asked.append(rows(observations))
+                return original(observations)
+
+            self.monkeypatch.setattr(policy, "predict", predict)
+        return policies
+
+
+def rows(observations: NDArray[Any]) -> set[bytes]:
+    """The states, which no two pairs of a toy share."""
+    return {row.tobytes() for row in np.asarray(observations, np.float64)}
+
+
+def everybody(pairs: Demonstrations) -> Flags:
+    return np.ones(len(pairs), np.bool_)
+
+
+def test_folds_are_whole_episodes_of_equal_number() -> None:
+    episodes = np.random.default_rng(0).permutation(np.repeat(np.arange(23), 7) * 3 - 5)
+    fold = deal(episodes, (0, 0))
+    of_episode = [set(fold[episodes == name]) for name in np.unique(episodes)]
+    assert all(len(found) == 1 for found in of_episode)
+    counts = np.bincount([found.pop() for found in of_episode])
+    assert sorted(counts.tolist()) == [4, 4, 5, 5, 5]
+    assert np.array_equal(fold, deal(episodes, (0, 0)))
+    assert not np.array_equal(fold, deal(episodes, (0, 1)))  # another round
+    assert not np.array_equal(fold, deal(episodes, (1, 0)))  # another seed
+
+
+def test_one_episode_is_dealt_pair_by_pair() -> None:
+    assert np.bincount(deal(np.full(52, 7), (0, 0))).tolist() == [11, 11, 10, 10, 10]
+    assert sorted(deal(np.zeros(3, np.int64), (0, 0))) == [0, 1, 2]
+    # Without the long episode there would be but one pair to learn from.
+    assert np.bincount(deal(np.repeat([0, 1], [49, 1]), (0, 0))).tolist() == [10] * FOLDS
+
+
+def test_no_network_ever_saw_a_pair_that_it_judges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conflict, "MOST_ROUNDS", 3)
+    spy = Spy(monkeypatch)
+    data = [flipped_episodes(0.3, seed) for seed in range(2)]
+    judged = Court("mlp", SHORT, "cpu").judge(data, [everybody(pairs) for pairs in data], [0, 1])
+    assert len(spy.learned) >= 2 * 2 * FOLDS
+    for learned, asked in zip(spy.learned, spy.asked, strict=True):
+        assert len(asked) == 1
+        assert asked[0]
+        assert not learned & asked[0]
+    for pairs, judgement in zip(data, judged, strict=True):
+        assert len(judgement.good) == len(pairs)
+        states = rows(pairs.observations)
+        times = sum(len(asked[0] & states) for asked in spy.asked)  # by the trusted, and in later rounds by the rival
+        assert judgement.rounds * len(pairs) <= times <= 2 * judgement.rounds * len(pairs)
+
+
+def test_who_is_trusted_by_next_to_nobody_is_still_judged_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    spy = Spy(monkeypatch)
+    pairs = flipped_episodes(0.0, episodes=4, length=10)
+    court = Court("mlp", SHORT, "cpu")
+    trusted = np.arange(40) < 1  # one pair is too few to learn from
+    for flags in (trusted, pairs.episodes == 2):  # and in the fold of the episode 2 nothing is left, either
+        court._round([pairs], [flags], [~flags], [(0, 0)], lambda state: None)
+    for learned, asked in zip(spy.learned, spy.asked, strict=True):
+        assert not learned & asked[0]
+
+
+def test_two_pairs_cannot_judge_each_other() -> None:
+    pairs = Demonstrations.from_arrays(np.eye(2), np.eye(2))
+    with pytest.raises(RobustBCError, match="an audit needs at least 3 pairs, but there are 2"):
+        Court("mlp", SHORT, "cpu").judge([pairs], [everybody(pairs)], [0])
+
+
+def test_foreign_pairs_are_judged_but_never_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    spy = Spy(monkeypatch)
+    pairs = flipped_episodes(0.3)
+    foreign = pairs.episodes >= 16
+    (judged,) = Court("mlp", SHORT, "cpu").judge([pairs], [~foreign], [0])
+    outside = rows(pairs.observations[foreign])
+    assert not any(learned & outside for learned in spy.learned)
+    assert outside <= set().union(*(asked[0] for asked in spy.asked))
+    assert np.isfinite(judged.good).all()
+
+
+def test_large_data_is_learned_from_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conflict, "LARGEST_FIT", 50)
+    spy = Spy(monkeypatch)
+    pairs = flipped_episodes(0.0)
+    Court("mlp", SHORT, "cpu").judge([pairs], [everybody(pairs)], [0])
+    assert {len(learned) for learned in spy.learned[:FOLDS]} == {50}
+    assert len(set().union(*spy.learned[:FOLDS])) > 150  # not always the same
+
+
+def two_regions() -> tuple[Demonstrations, NDArray[np.float64], Flags]:
+    """States left and right of 0; on the right, the good and the bad are learned by the wrong policy."""
+    generator = np.random.default_rng(0)
+    states = generator.uniform(-1, 1, (600, 2))
+    bad = np.arange(600) % 10 < 3
+    right = smooth(states)
+    actions = np.where(bad[:, None], -right, right) + 0.05 * generator.normal(size=(600, 2))
+    swapped = (states[:, 0] > 0)[:, None]
+    said = np.stack([np.where(swapped, -right, right), np.where(swapped, right, -right)])
+    return Demonstrations.from_arrays(states, actions), said, bad
+
+
+def test_the_rival_takes_over_where_it_explains_more() -> None:
+    pairs, said, bad = two_regions()
+    found = conflict._opinion(pairs, said, True, everybody(pairs), (0, 1))
+    border = np.abs(pairs.observations[:, 0]) < 0.3  # neighbours are of both sides
+    assert ((found.good > 0.5) == ~bad)[~border].all()
+    assert found.rate == pytest.approx(0.3, abs=0.08)
+    without = conflict._opinion(pairs, said, False, everybody(pairs), (0, 1))
+    assert ((without.good > 0.5) == bad)[(pairs.observations[:, 0] > 0)].mean() > 0.9
+
+
+def test_whole_episodes_change_sides_as_one() -> None:
+    pairs, _, bad = two_regions()
+    episodes = np.where(bad, 100 + np.arange(600) % 18, np.arange(600) % 42)  # each goes through both regions
+    whole = Demonstrations.from_arrays(pairs.observations, pairs.actions, episodes)
+    right = smooth(whole.observations.astype(np.float64))
+    for of_both in (np.stack([right, -right]), np.stack([-right, right])):  # whoever was learned by the trusted
+        found = conflict._opinion(whole, of_both, True, everybody(whole), (0, 1))
+        assert np.array_equal(found.good > 0.5, ~bad)
+    without = conflict._opinion(whole, np.stack([-right, right]), False, everybody(whole), (0, 1))
+    assert np.array_equal(without.good > 0.5, bad)
+    # Only the eligible are counted.
+    some = conflict._opinion(whole, np.stack([right, -right]), True, bad | (episodes < 10), (0, 1))
+    assert np.array_equal(some.good > 0.5, bad)
+
+
+def test_the_share_nearby_is_that_of_the_nearest_eligible_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conflict, "NEIGHBOURS", 4)
+    monkeypatch.setattr(conflict, "QUERIES", 7)
+    pairs, _, _ = two_regions()
+    generator = np.random.default_rng(1)
+    sides, eligible = generator.random(600) < 0.5, generator.random(600) < 0.7
+    shares = conflict._share_nearby(pairs, sides, eligible, (0, 0))
+    states = (pairs.observations - pairs.observations.mean(0)) / pairs.observations.std(0)
+    for pair in (0, 123, 599):
+        away = np.where(eligible, ((states - states[pair]) ** 2).sum(1), np.inf)
+        assert shares[pair] == sides[np.argsort(away)[:4]].mean()
+    monkeypatch.setattr(conflict, "REFERENCES", 20)
+    assert conflict._share_nearby(pairs, everybody(pairs), eligible, (0, 0)).tolist() == [1.0] * 600
+
+
+def test_clean_data_is_settled_at_once() -> None:
+    pairs = flipped_episodes(0.0)
+    told: list[float] = []
+    (judged,) = Court("choicenet", QUICK, "cpu").judge(
+        [pairs], [everybody(pairs)], [0], lambda share, note: told.append(share)
+    )
+    assert (judged.rounds, judged.settled) == (2, True)
+    assert judged.good.mean() > 0.95
+    assert judged.spread == pytest.approx(np.abs(judged.opinions[0].good - judged.opinions[1].good) / np.sqrt(2))
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(2 / MOST_ROUNDS)
+
+
+def test_who_is_settled_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One data set settles after two rounds; the noise beside it goes on, and alone."""
+    spy = Spy(monkeypatch)
+    clean = flipped_episodes(0.0)
+    generator = np.random.default_rng(0)
+    noise = Demonstrations.from_arrays(generator.normal(size=(400, 2)), generator.normal(size=(400, 2)), clean.episodes)
+    calm, wild = Court("mlp", QUICK, "cpu").judge([clean, noise], [everybody(clean)] * 2, [0, 1])
+    assert (calm.rounds, calm.settled) == (2, True)
+    assert wild.rounds > 2
+    states = rows(clean.observations)
+    assert sum(bool(learned & states) for learned in spy.learned) <= 2 * 2 * FOLDS

@@ -1,0 +1,131 @@
+"""Which pairs lead to which: the chain by its formula, and groups of circles whose futures are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robust_bc import Demonstrations
+from robust_bc.auditing import provenance
+from robust_bc.auditing.conflict import Court
+from robust_bc.auditing.provenance import HORIZON, NEIGHBOURS, groups, put_together, similarity, strange, transitions
+from tests.auditing.toys import QUICK, cycle, together
+
+
+def walk(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """States (L, 2) and where they lead."""
+    generator = np.random.default_rng(seed)
+    before = generator.normal(size=(count, 2)).astype(np.float32)
+    return before, (0.8 * before + 0.3 * generator.normal(size=(count, 2))).astype(np.float32)
+
+
+@pytest.mark.parametrize("count", [3, NEIGHBOURS + 1, 40])
+def test_every_pair_leads_to_its_nearest_others(count: int) -> None:
+    before, after = walk(count)
+    chain = transitions(before, after)
+    assert chain.sum(1) == pytest.approx(np.ones(count))
+    assert (np.diag(chain) == 0).all()
+    for pair in range(count):
+        others = np.array([other for other in range(count) if other != pair])
+        squared = ((before[others] - after[pair]).astype(np.float64) ** 2).sum(1)
+        nearest = np.argsort(squared)[:NEIGHBOURS]
+        weight = np.exp(-squared[nearest] / (2 * squared[nearest].mean()))
+        literal = np.zeros(count)
+        literal[others[nearest]] = weight / weight.sum()
+        assert chain[pair] == pytest.approx(literal, abs=1e-5)
+
+
+def test_pairs_in_one_place_lead_to_each_other() -> None:
+    here = np.zeros((8, 2), np.float32)
+    chain = transitions(here, here)
+    assert chain.sum(1) == pytest.approx(np.ones(8))
+    assert (np.diag(chain) == 0).all()
+
+
+def test_similar_are_those_whose_sums_over_the_future_are_parallel() -> None:
+    before, after = walk(30)
+    chain = transitions(before, after)
+    met, power = np.zeros((30, 30)), chain.copy()
+    for step in range(3000):  # (1 - 1/100)^3000 is 1e-13
+        met += (1 - 1 / HORIZON) ** step * power
+        power = power @ chain
+    direction = met / np.linalg.norm(met, axis=1, keepdims=True)
+    assert similarity(before, after) == pytest.approx(direction @ direction.T, abs=1e-8)
+
+
+def test_one_cycle_is_one_group_and_two_are_two() -> None:
+    assert not groups(cycle(80, 0.0)).any()  # all its phases
+    found = groups(together(cycle(40, 3.0), cycle(80, 0.0)))
+    assert found[:40].tolist() == [1] * 40  # numbered by size, not by place
+    assert found[40:].tolist() == [0] * 80
+    three = groups(together(cycle(30, 3.0), cycle(80, 0.0), cycle(50, -3.0)))
+    assert np.bincount(three).tolist() == [80, 50, 30]
+    assert (three[:30] == 2).all()
+
+
+def test_an_episode_is_never_split() -> None:
+    both = together(cycle(60, 0.0), cycle(60, 3.0))
+    index = np.random.default_rng(0).integers(12, size=120)
+    index[:30], index[60:80] = 20, 21  # two episodes that stay in one of the cycles, others go across
+    mixed = Demonstrations.from_arrays(both.observations, both.actions, index, successors=both.successors)
+    found = groups(mixed)
+    assert all(len(set(found[index == episode])) == 1 for episode in np.unique(index))
+    apart = put_together(np.eye(4), np.array([7, 7, 9, 9]))
+    assert apart[0] == apart[1] != apart[2] == apart[3]
+    assert put_together(np.eye(3), np.zeros(3, np.int64)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("episodes", [False, True])
+def test_landmarks_stand_for_all_pairs(monkeypatch: pytest.MonkeyPatch, episodes: bool) -> None:
+    both = together(cycle(250, 0.0), cycle(150, 3.0))
+    index = np.arange(400) // 25 if episodes else np.arange(400)
+    both = Demonstrations.from_arrays(both.observations, both.actions, index, successors=both.successors)
+    whole = groups(both)
+    monkeypatch.setattr(provenance, "LANDMARKS", 120)
+    monkeypatch.setattr(provenance, "QUERIES", 30)
+    assert np.array_equal(groups(both), whole)
+    assert np.array_equal(groups(both, seed=1), whole)
+    monkeypatch.setattr(provenance, "LANDMARKS", 12)  # not one for each of 16 episodes: the others ask nearby
+    few = groups(both)
+    assert all(len(set(few[index == episode])) == 1 for episode in np.unique(index))
+
+
+def test_nothing_is_said_without_successors_or_with_a_handful() -> None:
+    both = together(cycle(40, 0.0), cycle(20, 3.0))
+    assert not groups(Demonstrations.from_arrays(both.observations, both.actions)).any()
+    assert not groups(both.select(np.arange(NEIGHBOURS + 1))).any()
+
+
+def test_strange_is_who_does_not_do_what_most_do() -> None:
+    generator = np.random.default_rng(0)
+    predicted = generator.normal(size=(300, 2))
+    group = np.repeat([0, 1, 2], [200, 60, 40])
+    alike = predicted + 0.3 * generator.normal(size=(300, 2))
+    assert not strange(alike, predicted, group, np.ones(2)).any()
+    opposite = np.where((group == 1)[:, None], -2 * predicted, alike)
+    assert np.array_equal(strange(opposite, predicted, group, np.ones(2)), group == 1)
+    # Half of the actions of an honest group are bad: the other half shows that the group is of the same kind.
+    half = np.where((group == 1)[:, None] & (np.arange(300) % 2 == 0)[:, None], -2 * predicted, alike)
+    assert not strange(half, predicted, group, np.ones(2)).any()
+    # Distance from random actions alone is not enough: it must be far for the actions, too.
+    assert not strange(opposite, predicted, group, np.full(2, 100.0)).any()
+
+
+@pytest.mark.parametrize("sizes", [(100, 90, 60), (100, 100)])
+def test_without_a_majority_nobody_is_foreign(sizes: tuple[int, ...]) -> None:
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    predicted = np.random.default_rng(0).normal(size=(len(group), 2))
+    opposite = np.where((group > 0)[:, None], -predicted, predicted)
+    assert not strange(opposite, predicted, group, np.ones(2)).any()
+
+
+def test_foreign_are_other_states_with_other_actions() -> None:
+    court = Court("mlp", QUICK, "cpu")
+    most = cycle(120, 0.0)
+    same, against, beside = (together(most, cycle(60, 3.0, turn)) for turn in (0.0, np.pi, 0.3))
+    contradicting = together(most, cycle(60, 0.0, np.pi, seed=1))  # in the same states: that is `conflict`'s part
+    found = court.foreign([same, against, beside, contradicting], [0, 1, 2, 3])
+    assert not found[0].any()
+    assert found[1].tolist() == [False] * 120 + [True] * 60
+    assert not found[2].any()
+    assert not found[3].any()

@@ -1,0 +1,205 @@
+"""A filtered dataset has just the pairs that stay, with all that was known about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import minari
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robust_bc import Demonstrations
+from robust_bc.auditing.results import Estimate
+from robust_bc.errors import RobustBCError
+from robust_bc.rollouts import Episode
+from robust_bc_demos.collecting import collect
+from robust_bc_demos.datasets import DatasetPlan, Recorded, write_dataset
+from robust_bc_demos.filtering import FilterRequest, filter_dataset, kept_pairs
+from robust_bc_demos.mixed_datasets import MixRequest, mix
+from robust_bc_envs.tasks import find_task
+from tests.auditing.audits import audit_of, make_audit
+from tests.conftest import make_dataset, make_pairs
+
+DRIVING = find_task("lane-driving")
+SHORT = {"length": 60, "cars": 1}
+NO_RATE = Estimate(0, 0, 0)
+
+
+def metadata(name: str) -> list[dict[str, Any]]:
+    dataset = minari.load_dataset(name)
+    return list(dataset.storage.get_episode_metadata(dataset.episode_indices))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    lengths=st.lists(st.integers(1, 12), min_size=2, max_size=8),
+    share=st.floats(0.01, 1),
+    seed=st.integers(0, 100),
+)
+def test_what_is_kept_is_the_best(lengths: list[int], share: float, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    episodes = generator.permutation(np.repeat(np.arange(len(lengths)), lengths))
+    quality = generator.random(len(episodes)).round(1)  # with ties
+    audit = make_audit(quality, episodes, rate=NO_RATE)
+    wanted = share * len(quality)
+    pairs = kept_pairs(audit, FilterRequest(keep=share, unit="pair"))
+    assert abs(pairs.sum() - wanted) <= 0.5
+    if pairs.any() and not pairs.all():
+        assert quality[pairs].min() >= quality[~pairs].max()
+    whole = kept_pairs(audit, FilterRequest(keep=share, unit="episode"))
+    assert all(len(set(whole[episodes == episode])) == 1 for episode in range(len(lengths)))
+    means = audit.episode_quality[0]
+    stays = np.array([whole[episodes == episode].all() for episode in range(len(lengths))])
+    if stays.any() and not stays.all():
+        assert means[stays].min() >= means[~stays].max()
+    best = np.argsort(-means, kind="stable")
+    possible = np.cumsum(np.r_[0, np.array(lengths)[best]])
+    assert abs(whole.sum() - round(wanted)) <= np.abs(possible - round(wanted)).min() + 1
+    above = kept_pairs(audit, FilterRequest(above=0.5, unit="pair"))
+    assert np.array_equal(above, quality > 0.5)
+    above = kept_pairs(audit, FilterRequest(above=0.5, unit="episode"))
+    assert np.array_equal(above, (means > 0.5)[episodes])
+
+
+def test_the_unit_is_what_the_episodes_are() -> None:
+    assert FilterRequest(keep=0.5).unit_for(make_audit([0.1, 0.9])) == "pair"
+    assert FilterRequest(keep=0.5).unit_for(make_audit([0.1, 0.9, 0.9], [0, 1, 1])) == "episode"
+
+
+def test_whole_episodes_go_with_all_that_is_known(datasets: Path) -> None:
+    collect("lane-driving", "safe", "our/x-v0", episodes=4, settings=SHORT)
+    before = Demonstrations.from_minari("our/x-v0")
+    audit = audit_of(before, np.isin(before.episodes, (1, 2)), "our/x-v0")
+    done = filter_dataset("our/x-v0", audit, "our/y-v0", FilterRequest(above=0.5), command="robust-bc filter ...")
+    after = Demonstrations.from_minari("our/y-v0")
+    stays = np.isin(before.episodes, (0, 3))
+    assert np.array_equal(after.observations, before.observations[stays])
+    assert np.array_equal(after.actions, before.actions[stays])
+    assert np.array_equal(done.kept, stays)
+    (source,) = done.sources
+    assert (source.source, source.episodes, source.dropped_episodes) == ("safe", 4, 2)
+    assert (source.pairs, source.dropped_pairs, done.cut_episodes, done.pieces) == (len(before), (~stays).sum(), 0, 2)
+    kept, old = metadata("our/y-v0"), metadata("our/x-v0")
+    for new, place in zip(kept, (0, 3), strict=True):
+        assert {key: value for key, value in new.items() if key != "id"} == {
+            key: value for key, value in old[place].items() if key != "id"
+        }
+    dataset = minari.load_dataset("our/y-v0")
+    assert dataset.env_spec == minari.load_dataset("our/x-v0").env_spec
+    assert dataset.env_spec.kwargs["length"] == 60
+    told = dict(dataset.storage.metadata)
+    assert told["task"] == "lane-driving"
+    assert told["description"] == (
+        f"{stays.sum()} of {len(before)} pairs of our/x-v0: episodes with a quality above 0.5 in its audit by"
+        " choicenet, seed 0"
+    )
+    assert told["algorithm_name"] == "robust-bc filter ..."
+    assert [episode.terminations[-1] for episode in dataset.iterate_episodes()] == [True, True]
+
+
+def test_an_episode_falls_into_pieces_that_are_true(datasets: Path) -> None:
+    collect("lane-driving", "safe", "our/x-v0", episodes=2, settings=SHORT)
+    before = Demonstrations.from_minari("our/x-v0")
+    length = int((before.episodes == 0).sum())
+    bad = np.zeros(len(before), np.bool_)
+    bad[[5, 6, 20]] = True
+    done = filter_dataset(
+        "our/x-v0", audit_of(before, bad, "our/x-v0"), "our/y-v0", FilterRequest(above=0.5, unit="pair")
+    )
+    assert (done.cut_episodes, done.pieces, done.sources[0].dropped_episodes, (~done.kept).sum()) == (1, 4, 0, 3)
+    whole = next(iter(minari.load_dataset("our/x-v0").iterate_episodes()))
+    pieces = list(minari.load_dataset("our/y-v0").iterate_episodes())
+    for piece, (begin, end) in zip(pieces, ((0, 5), (7, 20), (21, length)), strict=False):
+        assert np.array_equal(piece.observations, whole.observations[begin : end + 1])  # with the true next one
+        assert np.array_equal(piece.actions, whole.actions[begin:end])
+        assert np.array_equal(piece.rewards, whole.rewards[begin:end])
+        assert (bool(piece.truncations[-1]), bool(piece.terminations[-1])) == (end < length, end == length)
+    told = metadata("our/y-v0")
+    assert ["seed" in about for about in told] == [False, False, False, True]
+    assert ["return" in about for about in told] == [False, False, False, True]
+    assert {about["source"] for about in told} == {"safe"}
+
+
+def test_hidden_labels_go_along(datasets: Path) -> None:
+    mix(MixRequest(DRIVING, "flip", 0.3, pairs=60, episodes=1), "our/x-v0")
+    before = Demonstrations.from_minari("our/x-v0", labels=True)
+    assert before.corrupt is not None
+    bad = np.arange(len(before)) % 2 == 0
+    filter_dataset("our/x-v0", audit_of(before, bad, "our/x-v0"), "our/y-v0", FilterRequest(keep=0.5))
+    after = Demonstrations.from_minari("our/y-v0", labels=True)
+    assert after.corrupt is not None
+    assert np.array_equal(after.corrupt, before.corrupt[~bad])
+    assert np.array_equal(after.actions, before.actions[~bad])
+
+
+def test_what_would_be_wrong_is_refused(datasets: Path) -> None:
+    collect("lane-driving", "safe", "our/x-v0", episodes=2, settings=SHORT)
+    collect("lane-driving", "safe", "our/other-v0", episodes=2, seed=1, settings=SHORT)
+    pairs = Demonstrations.from_minari("our/x-v0")
+    audit = audit_of(pairs, np.ones(len(pairs)), "our/x-v0")
+    for source, name, request, sentence in (
+        (
+            "our/other-v0",
+            "our/y-v0",
+            FilterRequest(keep=0.5),
+            r"this audit is of other pairs \(our/x-v0\) than those of",
+        ),
+        ("our/x-v0", "our/y-v0", FilterRequest(above=0.5), "0 would be left, but at least 2 are needed"),
+        ("our/x-v0", "our/other-v0", FilterRequest(keep=0.5), "'our/other-v0' is there already"),
+        ("our/x-v0", "nonsense", FilterRequest(keep=0.5), "is not the id of a dataset"),
+        ("our/none-v0", "our/y-v0", FilterRequest(keep=0.5), "neither a folder nor the id"),
+    ):
+        with pytest.raises(RobustBCError, match=sentence):
+            filter_dataset(source, audit, name, request)
+    with pytest.raises(RobustBCError, match="'our/x-v0' is the dataset to be filtered; take another id"):
+        filter_dataset("our/x-v0", audit, "our/x-v0", FilterRequest(keep=0.5), overwrite=True)
+    assert sorted(minari.list_local_datasets()) == ["our/other-v0", "our/x-v0"]
+
+
+def test_a_dataset_without_an_environment_is_filtered(datasets: Path) -> None:
+    pairs = make_pairs(0)
+    make_dataset(pairs)
+    audit = audit_of(Demonstrations.from_minari("test/pairs-v0"), pairs.episodes == 3, "test/pairs-v0")
+    filter_dataset("test/pairs-v0", audit, "test/y-v0", FilterRequest(above=0.5))
+    after = Demonstrations.from_minari("test/y-v0")
+    assert np.array_equal(after.actions, pairs.actions[pairs.episodes != 3])
+    dataset = minari.load_dataset("test/y-v0")
+    assert dataset.env_spec is None
+    assert "task" not in dataset.storage.metadata
+    assert dataset.action_space == minari.load_dataset("test/pairs-v0").action_space
+
+
+def test_an_environment_that_is_not_installed_is_named_again(datasets: Path) -> None:
+    spec = EnvSpec("Nowhere/Robot-v3", "nowhere.robot:Robot", max_episode_steps=7, kwargs={"arms": 2})
+    boxes = spaces.Box(-1.0, 1.0, (2,), np.float64), spaces.Box(-1.0, 1.0, (1,), np.float64)
+    episode = Episode(5, np.zeros((4, 2)), np.zeros((3, 1)), np.zeros(3), False)
+    plan = DatasetPlan("our/x-v0", None, *boxes, "", "", environment=spec)
+    write_dataset(plan, [Recorded(episode, "ann", "ann"), Recorded(episode, "bob", "bob")])
+    pairs = Demonstrations.from_minari("our/x-v0")
+    filter_dataset("our/x-v0", audit_of(pairs, pairs.episodes == 0, "our/x-v0"), "our/y-v0", FilterRequest(above=0.5))
+    dataset = minari.load_dataset("our/y-v0")
+    assert dataset.env_spec == spec
+    assert dataset.storage.metadata["task"] == "Nowhere/Robot-v3"
+    assert [about["source"] for about in metadata("our/y-v0")] == ["bob"]
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({}, "say what to keep by --keep, a share of the pairs, or by --above"),
+        ({"keep": 0.5, "above": 0.5}, "one of them"),
+        ({"keep": 0.0}, "--keep is a share above 0 and at most 1, but it is 0.0"),
+        ({"keep": 1.5}, "--keep is a share above 0 and at most 1, but it is 1.5"),
+        ({"keep": float("nan")}, "--keep is a share"),
+        ({"above": 1.0}, "--above is a quality from 0 to below 1, but it is 1.0"),
+        ({"keep": 0.5, "unit": "step"}, "there is no unit 'step'; the units are auto, episode, pair"),
+    ],
+)
+def test_what_is_no_rule_is_refused(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RobustBCError, match=sentence):
+        FilterRequest(**given)
