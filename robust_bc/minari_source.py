@@ -36,7 +36,7 @@ def read_minari(source: str | Path | MinariDataset, labels: bool = False) -> Dem
     try:
         for episode in dataset.iterate_episodes():
             observations.append(episode.observations[: len(episode)])
-            successors.append(episode.observations[1 : len(episode) + 1])
+            successors.append(_finite(episode.observations[1 : len(episode) + 1], observations[-1]))
             actions.append(episode.actions)
     except (OSError, KeyError, RuntimeError) as problem:
         raise RobustBCError(f"dataset '{source}' cannot be read: {_first_line(problem)}.") from problem
@@ -51,6 +51,12 @@ def read_minari(source: str | Path | MinariDataset, labels: bool = False) -> Dem
         corrupt=read_labels(dataset) if labels else None,
         successors=np.concatenate(successors),
     )
+
+
+def _finite(after: NDArray[Any], before: NDArray[Any]) -> NDArray[Any]:
+    """Successors; one that is not finite, as after a simulation that went wrong, leads nowhere but to where it was."""
+    usable = np.isfinite(after).all(axis=1, keepdims=True)
+    return after if usable.all() else np.where(usable, after, before)
 
 
 def check_spaces(dataset: MinariDataset, source: object) -> None:

@@ -35,6 +35,27 @@ def test_its_commands_exist() -> None:
 
 
 @pytest.mark.slow
+def test_the_audit_finds_what_the_readme_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    part = README.split("## Which demonstrations are bad?")[1].split("`audit` says")[0]
+    commands = re.findall(r"^    robust-bc (.*)$", part, re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["mix", "audit", "filter", "train", "train", "evaluate"]
+    said = [
+        subprocess.run(
+            [sys.executable, "-m", "robust_bc.cli.main", *command.split()],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for command in commands[:3]
+    ]
+    (sentence,) = re.findall(r"`(3 of 10 episodes and .*?)`", README)
+    assert sentence in " ".join(said[1].split())
+    assert "dropped 3 of 10 episodes" in said[2]
+
+
+@pytest.mark.slow
 def test_the_walkthrough_works_word_by_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     part = README.split("## Mix, train, evaluate")[1].split("`mix` says")[0]

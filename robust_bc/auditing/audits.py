@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from robust_bc.auditing.conflict import Court, Judgement
 from robust_bc.auditing.results import Audit, Estimate
 from robust_bc.demonstrations import Demonstrations
+from robust_bc.errors import RobustBCError
 from robust_bc.methods import get_method
 from robust_bc.methods.network import NetworkMethod
+from robust_bc.seeding import check_seed
 from robust_bc.training.checkpoint import pairs_digest
 
 Floats = NDArray[np.float64]
@@ -22,6 +24,8 @@ STEPS = 600
 """Optimiser steps of a network that judges, unless told otherwise: with many more it knows bad pairs by heart."""
 SURELY_BAD, SURELY_GOOD = 0.025, 0.975
 """Qualities that leave less doubt than 2.5 % on either side."""
+SURELY_KNOWN = 0.9
+"""Probability of being good by its action, from which a single pair is not foreign."""
 
 ProgressCallback = Callable[[float, str], None]
 
@@ -40,7 +44,8 @@ def audit(
 
     `method` and `settings` are those of the networks that judge. `sources` names the source of each episode, in the
     order of `np.unique(demonstrations.episodes)`. Nothing is assumed to be clean, and no rate is asked for; but most
-    pairs must be good, and in every region of states.
+    pairs must be good, and in every region of states. A rare but honest way to do it, in states of its own and with
+    other actions, cannot be told from a foreign source.
     """
     return audit_fleet([demonstrations], method, [seed], device, progress, [sources], [dataset], **settings)[0]
 
@@ -56,7 +61,9 @@ def audit_fleet(
     **settings: Any,
 ) -> list[Audit]:
     """An audit of each of many data sets of the same sizes, their networks side by side in one fleet."""
-    chosen = list(range(len(demonstrations))) if seeds is None else list(seeds)
+    if not demonstrations:
+        raise RobustBCError("demonstrations is empty; give at least one set of pairs.")
+    chosen = [check_seed(seed) for seed in (range(len(demonstrations)) if seeds is None else seeds)]
     given = judging_settings(method, settings)
     court = Court(method, given, device)
     outside = court.foreign(demonstrations, chosen)
@@ -74,6 +81,8 @@ def audit_fleet(
 def judging_settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
     """Settings of the networks that judge: shorter training than a policy's, unless told otherwise."""
     known = get_method(method)
+    if isinstance(known, NetworkMethod) and type(known).choose is not NetworkMethod.choose:
+        raise RobustBCError(f"method '{method}' audits by itself; let a plain one judge, such as choicenet.")
     settings = {"steps": STEPS} | given if isinstance(known, NetworkMethod) else dict(given)
     known.settings(settings)
     return settings
@@ -89,6 +98,9 @@ def _audit(
     sources: Sequence[str] | None,
     dataset: str | None,
 ) -> Audit:
+    if np.unique(pairs.episodes).size == len(pairs):
+        # A single pair may stand among strangers, where all begin; it is none of them if it does what is expected.
+        outside = np.where(judgement.good > SURELY_KNOWN, 0.0, outside)
     quality = (1 - outside) * judgement.good
     return Audit(
         quality=quality,
@@ -103,6 +115,8 @@ def _audit(
         dataset=dataset,
         pairs_sha256=pairs_digest([pairs]),
         sources=None if sources is None else tuple(sources),
+        explains=judgement.explains,
+        settled=judgement.settled,
     )
 
 

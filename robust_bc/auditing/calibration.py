@@ -7,7 +7,8 @@ every state the action of another pair, drawn at random. So
 
     p(log d) = (1 − η)·N(log d; m, s²) + η·p_shuffled(log d)
 
-has three unknowns, found by expectation maximisation: no clean pair and no corruption rate is asked for.
+has three unknowns, found by expectation maximisation: no clean pair and no corruption rate is asked for. In rare states
+m is larger, by a slope that is learned as well.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ NARROWEST = 0.15
 HALF_EXPLAINED = 0.5
 """Share of the shuffled distances' median beyond which a policy explains hardly more than a random action does."""
 TINY = 1e-6
+SLOPES, STEEPEST = 3, 2.0
+"""Times that the slope of rareness is found anew, and its limit: errors that grow with the square of the distance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,19 +57,51 @@ def distances(actions: NDArray[np.floating], predicted: NDArray[np.floating], sc
 
 
 def calibrate(
-    found: Floats, actions: NDArray[np.floating], predicted: NDArray[np.floating], scale: Floats, seed: int
+    found: Floats,
+    actions: NDArray[np.floating],
+    predicted: NDArray[np.floating],
+    scale: Floats,
+    seed: int,
+    novelty: Floats | None = None,
 ) -> Calibration:
-    """The probabilities for distances (N,) of actions (N, A) from predictions (N, A)."""
+    """The probabilities for distances (N,) of actions (N, A) from predictions (N, A).
+
+    `novelty` (N,) is how rare each state is: the logarithm of the distance to other states. Nobody can tell well what
+    to do where little was seen, so good pairs are farther off there, by a slope that is learned. Without it, rare good
+    pairs, such as the first steps of a walk, would be taken for bad ones, and a policy without them falls.
+    """
     generator = np.random.default_rng([seed, 7])
     rows = generator.integers(len(actions), size=SHUFFLED)
     others = generator.integers(len(actions), size=SHUFFLED)
     shuffled = distances(actions[others], predicted[rows], scale)
-    order = np.argsort(found, kind="stable")  # all below is in the order of the distances, up to the end
-    log_found, log_shuffled = np.log(found[order] + TINY), np.log(shuffled + TINY)
+    log_found, log_shuffled = np.log(found + TINY), np.log(shuffled + TINY)
+    good, ratio = _two_kinds(log_found, log_shuffled)
+    if novelty is not None:
+        rare = np.maximum(novelty - np.median(novelty), 0)  # what is common is as far off as it is
+        for _ in range(SLOPES):
+            excess = slope(rare, log_found, good) * rare
+            good, ratio = _two_kinds(log_found - excess, log_shuffled - excess[rows])
+    explains = float(np.median(found)) < HALF_EXPLAINED * float(np.median(shuffled))
+    return Calibration(good, ratio, explains)
+
+
+def slope(rare: Floats, log_found: Floats, good: Floats) -> float:
+    """By how much the log distance of good pairs grows with rareness: weighted least squares, never below 0."""
+    total = max(float(good.sum()), 1.0)
+    centre, level = float((good * rare).sum() / total), float((good * log_found).sum() / total)
+    spread = float((good * (rare - centre) ** 2).sum())
+    along = float((good * (rare - centre) * (log_found - level)).sum())
+    return float(np.clip(along / spread, 0, STEEPEST)) if spread > 0 else 0.0
+
+
+def _two_kinds(log_found: Floats, log_shuffled: Floats) -> tuple[Floats, Floats]:
+    """Expectation maximisation: the probability of being good, and log p(d | bad) − log p(d | good), (N,) each."""
+    order = np.argsort(log_found, kind="stable")  # all below is in the order of the distances, up to the end
+    log_found = log_found[order]
     bad = density(log_shuffled, log_found)
     middle = np.median(log_found)
     place, width, rate = float(np.median(log_found[log_found <= middle])), 0.5, 0.3
-    good = np.ones(len(found))
+    good = np.ones(len(log_found))
     narrow = stats.norm.pdf(log_found, place, width)
     for _ in range(ITERATIONS):
         narrow = stats.norm.pdf(log_found, place, width)
@@ -84,8 +119,7 @@ def calibrate(
     ratio = np.where(log_found < place, -np.inf, np.log(np.maximum(bad, 1e-300)) - np.log(np.maximum(narrow, 1e-300)))
     ratio = np.clip(np.maximum.accumulate(ratio), -30, 30)
     back = np.argsort(order)
-    explains = float(np.median(found)) < HALF_EXPLAINED * float(np.median(shuffled))
-    return Calibration(good[back], ratio[back], explains)
+    return good[back], ratio[back]
 
 
 def density(sample: Floats, where: Floats) -> Floats:

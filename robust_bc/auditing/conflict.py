@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.neighbors import NearestNeighbors
 
 from robust_bc.auditing.calibration import TINY, Calibration, calibrate, distances
+from robust_bc.auditing.neighbourhood import company, novelty, share_nearby
 from robust_bc.auditing.pooling import Grouping
 from robust_bc.auditing.provenance import groups, has_majority, strange
 from robust_bc.auditing.whole_episodes import by_episode, ratio_of_kinds, two_kinds
@@ -34,6 +34,7 @@ from robust_bc.normalisation import Affine
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Index = NDArray[np.int64]
 
 FOLDS = 5
 MOST_ROUNDS = 5
@@ -43,8 +44,10 @@ FEWEST_RIVALS = 20
 """Pairs below which there is no rival to learn."""
 LARGEST_FIT = 20_000
 """Pairs that a network learns from, drawn at random where there are more: it bounds memory and time."""
-NEIGHBOURS, REFERENCES, QUERIES = 100, 5_000, 50_000
-"""Pairs nearby that are asked whom they side with, of so many, for so many at a time."""
+USUAL = 0.8
+"""Share of the pairs nearby that do as a pair does, from which its action is in no conflict."""
+NO_CONFLICT = 0.6
+"""Probability of being good that a pair has then at least."""
 CHANGE_BELOW = 0.45
 """Share of its neighbours that sides with the trusted policy, below which the rival takes its place."""
 
@@ -57,6 +60,11 @@ class Judgement:
     """Of every round."""
     rounds: int
     settled: bool
+
+    @property
+    def explains(self) -> bool:
+        """Whether the policies of the last round explain the pairs at all."""
+        return self.opinions[-1].explains
 
     @property
     def good(self) -> Floats:
@@ -165,7 +173,7 @@ class Court:
             rows = folds[which] == fold
             said[which][int(rival), rows] = policy.predict(demonstrations[which].observations[rows])[0]
         return [
-            _opinion(pairs, of_both, rival, trusted[which] | doubted[which], marks[which])
+            _opinion(pairs, of_both, rival, trusted[which] | doubted[which], folds[which], marks[which])
             for which, (pairs, of_both, rival) in enumerate(zip(demonstrations, said, with_rival, strict=True))
         ]
 
@@ -173,11 +181,11 @@ class Court:
 def deal(episodes: NDArray[np.int64], mark: tuple[int, int]) -> NDArray[np.int64]:
     """(N,) the fold of each pair: whole episodes go together, for neighbours in an episode are alike.
 
-    Single pairs are dealt where without some episode there would be nothing to learn from.
+    Single pairs are dealt where one episode has most of the pairs, and too little would be left to learn from.
     """
     names, code = np.unique(episodes, return_inverse=True)
     fold = _shuffled_folds(len(names), mark)[code]
-    enough = len(episodes) - np.bincount(fold).max() >= MINIMUM_PAIRS
+    enough = 2 * np.bincount(fold).max() <= len(episodes) + 1 and len(episodes) > MINIMUM_PAIRS
     return fold if enough else _shuffled_folds(len(episodes), mark)
 
 
@@ -206,9 +214,12 @@ def _verdict(opinion: Calibration) -> Flags:
     return opinion.good > 0.5 if opinion.explains else opinion.log_ratio <= np.median(opinion.log_ratio)
 
 
-def _opinion(pairs: Demonstrations, said: Floats, rival: bool, eligible: Flags, mark: tuple[int, int]) -> Calibration:
+def _opinion(
+    pairs: Demonstrations, said: Floats, rival: bool, eligible: Flags, fold: Index, mark: tuple[int, int]
+) -> Calibration:
     """From what trusted policy and rival would do, (2, N, A), to the probability that each pair is good."""
     scale = Affine.of(pairs.actions).scale
+    states = Affine.of(pairs.observations).forward(pairs.observations)
     grouping = Grouping.of(pairs.episodes)
     predicted = said[0]
     found = distances(pairs.actions, predicted, scale)
@@ -216,29 +227,22 @@ def _opinion(pairs: Demonstrations, said: Floats, rival: bool, eligible: Flags, 
         to_rival = distances(pairs.actions, said[1], scale)
         nearer = found <= to_rival
         if grouping.single:
-            change = _share_nearby(pairs, nearer, eligible, mark) < CHANGE_BELOW
+            change = share_nearby(states, nearer, eligible, mark) < CHANGE_BELOW
         else:
             change = np.full(len(pairs), bool(nearer[eligible].mean() < 0.5))
         predicted = np.where(change[:, None], said[1], predicted)
         found = np.where(change, to_rival, found)
-    opinion = calibrate(found, pairs.actions, predicted, scale, mark[0])
+    opinion = calibrate(found, pairs.actions, predicted, scale, mark[0], novelty(states, fold, mark))
     log_found = np.log(found + TINY)
     worse = two_kinds(log_found, grouping)
     if worse is not None:
         ratio, good = ratio_of_kinds(log_found, worse, grouping)
         opinion = replace(opinion, log_ratio=ratio, good=good, explains=True)
+    # Whoever does what is usual in such states is in no conflict, be it ever so hard to learn: a gripper that closes.
+    usual = company(states, pairs.actions, scale, fold, eligible, mark) >= USUAL
+    opinion = replace(
+        opinion,
+        log_ratio=np.where(usual, np.minimum(opinion.log_ratio, 0), opinion.log_ratio),
+        good=np.where(usual, np.maximum(opinion.good, NO_CONFLICT), opinion.good),
+    )
     return replace(opinion, good=by_episode(opinion.log_ratio, opinion.good, grouping))
-
-
-def _share_nearby(pairs: Demonstrations, sides: Flags, eligible: Flags, mark: tuple[int, int]) -> Floats:
-    """(N,) the share of the eligible pairs nearest to each that side with the trusted policy."""
-    rows = np.flatnonzero(eligible)
-    if len(rows) > REFERENCES:
-        rows = np.random.default_rng([*mark, 10]).choice(rows, REFERENCES, replace=False)
-    states = Affine.of(pairs.observations).forward(pairs.observations)
-    found = NearestNeighbors(n_neighbors=min(NEIGHBOURS, len(rows))).fit(states[rows])
-    parts = [
-        sides[rows][found.kneighbors(states[start : start + QUERIES], return_distance=False)].mean(1)
-        for start in range(0, len(states), QUERIES)
-    ]
-    return np.concatenate(parts)

@@ -68,9 +68,11 @@ def groups(demonstrations: Demonstrations, seed: int = 0) -> Index:
     known[episode[chosen]] = group
     homeless = np.flatnonzero(known[episode] < 0)
     if len(homeless):
-        votes = np.zeros((len(grouping.names), int(group.max()) + 1))
-        np.add.at(votes, (episode[homeless], group[_nearest(before[chosen], before[homeless])]), 1)
-        known = np.where(known < 0, votes.argmax(1), known)
+        width = int(group.max()) + 1
+        ballots = episode[homeless] * width + group[_nearest(before[chosen], before[homeless])]
+        names, votes = np.unique(ballots, return_counts=True)
+        for_most = names[np.argsort(votes, kind="stable")]  # the last one of an episode has most votes, and stays
+        known[for_most // width] = for_most % width
     return _by_size(known[episode])
 
 

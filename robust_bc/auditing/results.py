@@ -73,6 +73,10 @@ class Audit:
     """Of the demonstrations, so that no other dataset is filtered by this audit."""
     sources: tuple[str, ...] | None = None
     """(E,) the source of each episode, in the order of `np.unique(episodes)`; None if nobody told."""
+    explains: bool = True
+    """Whether the networks that judged explain the pairs better than random actions; if not, nothing else is sure."""
+    settled: bool = True
+    """Whether the verdicts had stopped changing."""
 
     def __post_init__(self) -> None:
         pairs = len(np.atleast_1d(self.quality))

@@ -47,6 +47,8 @@ def describe(audit: Audit) -> dict[str, Any]:
         "settings": audit.settings,
         "seed": audit.seed,
         "pairs_sha256": audit.pairs_sha256,
+        "explains": audit.explains,
+        "settled": audit.settled,
         "sources": None if audit.sources is None else list(audit.sources),
         "source_table": [asdict(row) for row in audit.source_table()],
         "episode_table": [] if audit.single_pairs else [asdict(row) for row in audit.episode_table()],
@@ -90,6 +92,8 @@ def _assemble(content: dict[str, Any], numbers: bytes, place: Path) -> Audit:
             dataset=None if dataset is None else str(dataset),
             pairs_sha256=str(content["pairs_sha256"]),
             sources=None if sources is None else tuple(sources),
+            explains=bool(content["explains"]),
+            settled=bool(content["settled"]),
         )
     except RobustBCError as problem:
         raise RobustBCError(f"'{place}' is no audit that can be used: {problem}") from problem

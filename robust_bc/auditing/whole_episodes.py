@@ -21,6 +21,8 @@ FEWEST_EPISODES = 20
 APART = 3.6
 """Distance of two kinds in units of their own deviation. One kind cut in two halves has 2.7 if it is Gaussian, 3.5 if
 it is uniform."""
+LEAST = 1e-3
+"""Smallest distance of two kinds: less is rounding."""
 
 
 def by_episode(log_ratio: Floats, good: Floats, grouping: Grouping) -> Floats:
@@ -60,7 +62,7 @@ def two_kinds(log_distances: Floats, grouping: Grouping) -> NDArray[np.bool_] | 
     worse = np.zeros(len(values), np.bool_)
     worse[order[cut + 1 :]] = True
     pairs = int(grouping.lengths[worse].sum())
-    if high[cut] - low[cut] < APART * deviation or 2 * pairs > int(grouping.lengths.sum()):
+    if high[cut] - low[cut] < max(APART * deviation, LEAST) or 2 * pairs > int(grouping.lengths.sum()):
         return None
     return worse
 

@@ -12,8 +12,8 @@ def percent(share: float) -> str:
 
 
 def interval(estimate: Estimate) -> str:
-    """95 % interval 25 to 35 %."""
-    return f"95 % interval {percent(estimate.low).removesuffix(' %')} to {percent(estimate.high)}"
+    """Surely 25 %, at most 35 %."""
+    return f"surely {percent(estimate.low)}, at most {percent(estimate.high)}"
 
 
 def headline(audit: Audit) -> str:
@@ -23,11 +23,18 @@ def headline(audit: Audit) -> str:
         means = audit.episode_quality[0]
         flagged, episodes = int((means < SUSPECT_BELOW).sum()), len(means)
         pairs = f"{flagged} of {episodes} episode{'s' * (episodes != 1)} and {pairs}"
+    if not audit.explains:
+        return (
+            "Nothing can be said for sure: the networks that judged explain the actions hardly better than actions of"
+            f" other pairs would. {pairs}; an estimated {percent(audit.rate.value)} are corrupt."
+        )
+    doubt = "" if audit.settled else " The verdicts had not stopped changing."
     if audit.alarm:
-        return f"{pairs}; an estimated {percent(audit.rate.value)} of the pairs are corrupt ({interval(audit.rate)})."
+        rate = f"an estimated {percent(audit.rate.value)} of the pairs are corrupt ({interval(audit.rate)})"
+        return f"{pairs}; {rate}.{doubt}"
     return (
         f"No alarm is raised: an estimated {percent(audit.rate.value)} of the pairs are corrupt"
-        f" ({interval(audit.rate)}), below the {percent(ALARM_FROM)} from which the audit warns; {pairs}."
+        f" ({interval(audit.rate)}), below the {percent(ALARM_FROM)} from which the audit warns; {pairs}.{doubt}"
     )
 
 

@@ -115,4 +115,4 @@ class ControlPlan:
         method = get_method(find_contender(key.method).method)
         resolved = asdict(method.settings(self.settings_of(key.method, key.rate)))
         fit = {"how": key.how, "rate": key.rate, "pairs": self.pairs, "seed": key.seed, "method_settings": resolved}
-        return common | fit
+        return common | fit | ({"revision": method.revision} if method.revision else {})

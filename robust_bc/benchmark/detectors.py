@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robust_bc.auditing import REVISION
 from robust_bc.auditing.audits import audit, judging_settings
 from robust_bc.auditing.results import Estimate
 from robust_bc.benchmark.cell_cache import plain
@@ -169,6 +170,7 @@ DETECTORS = {
         by_audit,
         f"`robust-bc audit --method {AUDIT_METHOD}`: one minus the quality of a pair",
         {"method": AUDIT_METHOD, **_settings_of(AUDIT_METHOD, **judging_settings(AUDIT_METHOD, {}))},
+        REVISION,
     ),
     "mlp-residual": Detector(
         by_residual,

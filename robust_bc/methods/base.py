@@ -28,6 +28,8 @@ class Method(ABC, Generic[SettingsType]):
     when: ClassVar[str]
     """When to use it."""
     settings_type: ClassVar[type[Settings]]
+    revision: ClassVar[int] = 0
+    """Counted up when what it learns changes by code that no setting tells of; benchmarks then compute it anew."""
     robust: ClassVar[bool] = True
     """Whether it claims to stand bad demonstrations; whoever does is held to it by the contract tests."""
 

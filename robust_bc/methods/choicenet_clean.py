@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import torch
 
+from robust_bc.auditing import REVISION
 from robust_bc.auditing.audits import audit_fleet
 from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
@@ -29,7 +30,10 @@ JUDGE = "choicenet"
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceNetCleanSettings(ChoiceNetSettings):
-    """Settings of the ensemble that learns from what the audit leaves, and of the audit."""
+    """Settings of the ensemble that learns from what the audit leaves.
+
+    Of them the audit takes `action_scaling` and at most `judge_steps` steps; its networks are else of default settings.
+    """
 
     ensemble: int = 3
     """Networks whose actions are averaged."""
@@ -59,6 +63,7 @@ class ChoiceNetClean(ChoiceNet):
     summary = "audits, drops what is probably bad, learns from the rest; assumes that most pairs are good everywhere"
     when = "when demonstrations matter more than minutes, and for bad episodes in states of their own"
     settings_type = ChoiceNetCleanSettings
+    revision = REVISION
 
     def choose(
         self,
@@ -79,9 +84,10 @@ class ChoiceNetClean(ChoiceNet):
             action_scaling=settings.action_scaling,
         )
         kept = [audit.quality > settings.keep_above for audit in audits]
-        if min(int(flags.sum()) for flags in kept) < MINIMUM_PAIRS:
-            raise RobustBCError(
-                f"the audit finds fewer than {MINIMUM_PAIRS} pairs with a quality above {settings.keep_above};"
-                " lower keep_above, or give more demonstrations."
-            )
+        for seed, flags in zip(seeds, kept, strict=True):
+            if int(flags.sum()) < MINIMUM_PAIRS:
+                raise RobustBCError(
+                    f"the audit with seed {seed} finds fewer than {MINIMUM_PAIRS} pairs with a quality above"
+                    f" {settings.keep_above}; lower keep_above, or give more demonstrations."
+                )
         return [pairs.select(flags) for pairs, flags in zip(demonstrations, kept, strict=True)]

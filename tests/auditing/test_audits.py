@@ -13,8 +13,10 @@ from robust_bc import Demonstrations, RobustBCError, audit
 from robust_bc.auditing.audits import STEPS, audit_fleet, judging_settings
 from robust_bc.auditing.results import Audit
 from robust_bc.auditing.truth import compare
+from robust_bc.auditing.wording import headline
 from robust_bc.training.checkpoint import pairs_digest
 from tests.auditing.toys import QUICK, cycle, flipped_episodes, together
+from tests.conftest import make_pairs
 
 ARRAYS = ("quality", "spread", "conflict", "foreign")
 
@@ -126,3 +128,30 @@ def test_foreign_pairs_are_bad_whatever_they_do() -> None:
     assert found.rate.value == pytest.approx(1 / 3, abs=0.06)
     blind = audit(replace(both, successors=None), device="cpu", **QUICK)
     assert not blind.foreign.any()
+
+
+def test_a_rare_action_that_is_usual_where_it_is_shown_is_in_no_conflict() -> None:
+    """A gripper that closes in one corner of the states: 9 % of the pairs, all of them right."""
+    states = np.random.default_rng(0).normal(size=(1000, 3))
+    closed = states[:, 0] > 1.3
+    actions = np.where(closed, 1.0, -1.0)[:, None]
+    found = audit(Demonstrations.from_arrays(states, actions, np.repeat(np.arange(20), 50)), steps=200)
+    assert found.suspects[states[:, 0] > 1.8].mean() < 0.2  # at the border most neighbours do otherwise
+    assert not found.suspects[~closed].any()
+
+
+def test_what_cannot_be_explained_is_said() -> None:
+    generator = np.random.default_rng(0)
+    noise = Demonstrations.from_arrays(generator.normal(size=(300, 2)), generator.normal(size=(300, 2)))
+    found = audit(noise, steps=60)
+    assert not found.explains
+    assert "Nothing can be said for sure" in headline(found)
+
+
+def test_nobody_audits_inside_of_an_audit() -> None:
+    with pytest.raises(RobustBCError, match="audits by itself"):
+        audit(make_pairs(0), method="choicenet-clean")
+    with pytest.raises(RobustBCError, match="empty"):
+        audit_fleet([])
+    with pytest.raises(RobustBCError, match="seed"):
+        audit(make_pairs(0), seed=-1)

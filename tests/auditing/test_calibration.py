@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from robust_bc.auditing.calibration import Calibration, calibrate, distances
+from robust_bc.auditing.calibration import Calibration, calibrate, distances, slope
 
 Floats = NDArray[np.float64]
 CENTRE = 0.1
@@ -102,3 +102,26 @@ def test_same_seed_same_bits() -> None:
     assert one.log_ratio.tobytes() == again.log_ratio.tobytes()
     assert not np.array_equal(one.good, other.good)  # other actions were shuffled
     assert one.good == pytest.approx(other.good, abs=0.1)
+
+
+def test_rare_states_are_forgiven_a_larger_distance() -> None:
+    """Good pairs whose error grows with novelty are told from bad ones that are far off where all is common."""
+    generator = np.random.default_rng(5)
+    count = 2000
+    rare = np.maximum(generator.normal(size=count), 0)
+    bad = generator.random(count) < 0.2
+    rare[bad] = 0
+    scale = np.ones(2)
+    actions = generator.normal(size=(count, 2))
+    error = np.exp(-2 + 0.3 * generator.normal(size=count) + 0.8 * rare)
+    direction = generator.normal(size=(count, 2))
+    direction /= np.sqrt((direction**2).mean(1, keepdims=True))
+    predicted = np.where(bad[:, None], actions[generator.permutation(count)], actions + error[:, None] * direction)
+    found = distances(actions, predicted, scale)
+    blind = calibrate(found, actions, predicted, scale, 0)
+    aware = calibrate(found, actions, predicted, scale, 0, rare)
+    novel = (rare > 2) & ~bad
+    assert (aware.good[novel] > 0.5).mean() > (blind.good[novel] > 0.5).mean() + 0.1
+    assert (aware.good[bad] < 0.5).mean() > 0.8
+    assert slope(rare, np.log(found + 1e-6), (~bad).astype(float)) == pytest.approx(0.8, abs=0.05)
+    assert slope(-rare, np.log(found + 1e-6), (~bad).astype(float)) == 0  # never the other way round

@@ -59,11 +59,11 @@ def test_the_headline_is_computed() -> None:
     whole = make_audit(quality, np.arange(40) // 10, rate=Estimate(0.3, 0.251, 0.35))
     assert headline(whole) == (
         "1 of 4 episodes and 10 of 40 pairs are suspect; an estimated 30 % of the pairs are corrupt"
-        " (95 % interval 25.1 to 35 %)."
+        " (surely 25.1 %, at most 35 %)."
     )
     calm = make_audit(np.full(5, 0.99), rate=Estimate(0.012, 0.003, 0.024))
     assert headline(calm) == (
-        "No alarm is raised: an estimated 1.2 % of the pairs are corrupt (95 % interval 0.3 to 2.4 %), below the 5 %"
+        "No alarm is raised: an estimated 1.2 % of the pairs are corrupt (surely 0.3 %, at most 2.4 %), below the 5 %"
         " from which the audit warns; 0 of 5 pairs are suspect."
     )
     assert percent(1 / 3) == "33.3 %"
