@@ -25,11 +25,12 @@ DOCS = Path("docs")
 COMMAND, OPTIONS = "robust-bc benchmark audit", "--train 0.3"
 INTRODUCTION = """\
 Which demonstrations are bad, and how many? Each mix has whole episodes of a good teacher and a share of corrupt pairs
-(`robust-bc mix --pairs all`). Every detector gets the same states, actions and episode numbers; nobody is told which
-pairs are corrupt, how many there are, or where clean ones are to be had. Its score for every pair is then compared with
-the truth. **AUROC** is the probability that a corrupt pair is more suspect than a clean one: 1 is perfect, 0.5 is
-chance. **Average precision** is the mean share of corrupt pairs among the most suspect ones. A cell is
-`mean [95 % interval over seeds, worst seed]`; the best mean is bold.
+(`robust-bc mix --pairs all`). Every detector gets the same states, actions, next states and episode numbers; nobody is
+told which pairs are corrupt, how many there are, or where clean ones are to be had. Its score for every pair is then
+compared with the truth. **AUROC** is the probability that a corrupt pair is more suspect than a clean one: 1 is
+perfect, 0.5 is chance. **Average precision** is the mean share of corrupt pairs among the most suspect ones. A cell is
+`mean [95 % interval over seeds, worst seed]`; the best mean is bold. Some settings of the audit were found with labels
+of these tasks: [why-it-works.md](why-it-works.md) says which.
 """
 TRAINING = """
 **Filter, then train.** The audit's suspects are dropped: whole episodes whose mean quality is below one half. A plain
