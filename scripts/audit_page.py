@@ -1,6 +1,6 @@
 """Writes docs/audit.md and docs/audit.png from a full run of the audit benchmark (`make docs`).
 
-python scripts/audit_page.py [--options "--seeds 3 --train 0.3"]
+python scripts/audit_page.py ["--options=--seeds 3 --train 0.3"]
 
 Finished cells in runs/ are kept: what was interrupted goes on, and what is finished is only written anew.
 """
@@ -51,7 +51,7 @@ def main(options: str = OPTIONS) -> None:
 
 def _text(finished: Finished, command: str, options: str) -> str:
     content, plan = finished.content, finished.results.plan
-    made = "python scripts/audit_page.py" + ("" if options == OPTIONS else f" --options {shlex.quote(options)}")
+    made = "python scripts/audit_page.py" + ("" if options == OPTIONS else " " + shlex.quote(f"--options={options}"))
     named = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
     parts = [
         f"# The audit: finding bad demonstrations\n\nWritten by `{made}` from this run:",

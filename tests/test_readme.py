@@ -34,22 +34,19 @@ def test_its_commands_exist() -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
 
 
+def run(command: str, folder: Path) -> str:
+    """What a command prints."""
+    call = [sys.executable, "-m", "robust_bc.cli.main", *command.split()]
+    return subprocess.run(call, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.slow
 def test_the_audit_finds_what_the_readme_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     part = README.split("## Which demonstrations are bad?")[1].split("`audit` says")[0]
     commands = re.findall(r"^    robust-bc (.*)$", part, re.MULTILINE)
     assert [command.split()[0] for command in commands] == ["mix", "audit", "filter", "train", "train", "evaluate"]
-    said = [
-        subprocess.run(
-            [sys.executable, "-m", "robust_bc.cli.main", *command.split()],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for command in commands[:3]
-    ]
+    said = [run(command, tmp_path) for command in commands[:3]]
     (sentence,) = re.findall(r"`(3 of 10 episodes and .*?)`", README)
     assert sentence in " ".join(said[1].split())
     assert "dropped 3 of 10 episodes" in said[2]
@@ -61,16 +58,7 @@ def test_the_walkthrough_works_word_by_word(tmp_path: Path, monkeypatch: pytest.
     part = README.split("## Mix, train, evaluate")[1].split("`mix` says")[0]
     commands = re.findall(r"^    robust-bc (.*)$", part, re.MULTILINE)
     assert [command.split()[0] for command in commands] == ["mix", "show", "train", "train", "evaluate"]
-    outputs = [
-        subprocess.run(
-            [sys.executable, "-m", "robust_bc.cli.main", *command.split()],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for command in commands
-    ]
+    outputs = [run(command, tmp_path) for command in commands]
     assert "mixed 500 pairs in 500 episodes, 150 of them corrupt by relabel" in outputs[0]
     assert "mixed 500 pairs in 500 episodes, 150 of them corrupt by relabel" in README
     (line,) = [line for line in outputs[4].splitlines() if line.startswith(" return ")]

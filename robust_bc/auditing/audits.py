@@ -21,7 +21,7 @@ from robust_bc.training.checkpoint import pairs_digest
 Floats = NDArray[np.float64]
 
 STEPS = 600
-"""Optimiser steps of a network that judges, unless told otherwise: with many more it knows bad pairs by heart."""
+"""Optimiser steps of a network that judges, unless told otherwise: an audit trains many of them."""
 SURELY_BAD, SURELY_GOOD = 0.025, 0.975
 """Qualities that leave less doubt than 2.5 % on either side."""
 SURELY_KNOWN = 0.9

@@ -38,7 +38,7 @@ class ChoiceNetCleanSettings(ChoiceNetSettings):
     ensemble: int = 3
     """Networks whose actions are averaged."""
     judge_steps: int = 600
-    """Optimiser steps of a network that judges, at most `steps`; with many more it learns bad pairs, too."""
+    """Optimiser steps of a network that judges, at most `steps`; up to fifty such networks are trained."""
     keep_above: float = 0.5
     """Quality from which a pair is learned from: the probability that it is good."""
 
