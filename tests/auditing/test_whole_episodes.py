@@ -106,3 +106,10 @@ def test_farther_than_both_kinds_is_no_better() -> None:
     assert (good[:2] < 0.1).all()
     assert good[2] > 0.9
     assert by_episode(ratio, good, grouping)[:2] == pytest.approx(np.zeros(2), abs=0.5)
+
+
+def test_rounding_makes_no_second_kind() -> None:
+    values = np.repeat(-13.8, 200) + 1e-15 * np.random.default_rng(0).normal(size=200)
+    for count in (20, 25, 40):
+        grouping = Grouping.of(np.arange(200) % count)
+        assert two_kinds(values, grouping) is None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from robust_bc.auditing import REVISION
 from robust_bc.benchmark.control import run_control
 from robust_bc.benchmark.control_cells import Cache, Cell, Key
 from robust_bc.benchmark.control_plan import EVALUATION_SEED, ControlPlan
@@ -187,3 +188,11 @@ def test_a_plan_is_what_it_says() -> None:
     assert plan().key("halfcheetah", "flip", 0.0, "oracle", 1) == Key("halfcheetah", "clean", 0.0, "mlp", 1)
     assert plan().key("halfcheetah", "flip", 0.3, "oracle", 1) == Key("halfcheetah", "clean", 0.3, "oracle", 1)
     assert plan().key("halfcheetah", "flip", 0.3, "expert", 1) == Key("halfcheetah", "clean", 0.0, "expert", 0)
+
+
+def test_a_new_revision_of_the_audit_is_computed_anew() -> None:
+    """No setting tells of a change in what the audit says, but the fingerprint does; others keep theirs."""
+    asked = plan(methods=("mlp", "choicenet-clean"))
+    mine, other = (asked.key("halfcheetah", "flip", 0.3, name, 0) for name in ("choicenet-clean", "mlp"))
+    assert asked.fingerprint(mine, {})["revision"] == REVISION
+    assert "revision" not in asked.fingerprint(other, {})

@@ -9,6 +9,7 @@ import pytest
 from gymnasium import spaces
 
 from robust_bc import Demonstrations, RobustBCError
+from robust_bc.minari_source import _finite
 from robust_bc.training.checkpoint import pairs_digest
 from tests.conftest import make_dataset
 
@@ -150,3 +151,12 @@ def test_minari_that_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         (data / "metadata.json").write_text(text)
         with pytest.raises(RobustBCError, match=message):
             Demonstrations.from_minari(data)
+
+
+def test_a_successor_that_is_not_finite_leads_nowhere() -> None:
+    """A simulation that went wrong in its last step must not keep anybody from learning from what came before."""
+    before = np.arange(6.0).reshape(3, 2)
+    after = before + 1
+    after[2, 0] = np.nan
+    assert _finite(after, before).tolist() == [[1, 2], [3, 4], [4, 5]]
+    assert _finite(before, after) is before
