@@ -242,4 +242,5 @@ class FitPlan:
             self.demonstrations[policy].action_space,
             self.device,
             history,
+            len(self.demonstrations[policy]),
         )

@@ -51,6 +51,7 @@ class Policy:
         action_space: spaces.Box | None,
         device: torch.device,
         history: History | None = None,
+        learned_from: int | None = None,
     ) -> None:
         self.method = method
         self.settings = settings
@@ -59,6 +60,8 @@ class Policy:
         self.device = device
         self.history = history
         """How training went; None for a policy that was loaded from a folder, or computed in one go."""
+        self.learned_from = learned_from
+        """Number of pairs that it was fitted to, fewer than given where its method leaves some out; None if loaded."""
         self._model = model.to(device).requires_grad_(False).eval()
         self.networks = self._model.members
         """Fitted models whose actions are averaged: several for each member where peers make up one."""

@@ -67,7 +67,7 @@ def train_run(
     else:
         policy = _train(folder, plan, about, resume, checkpoint_seconds, tell)
     policy.save(folder / POLICY_FOLDER)
-    write_json(folder / RUN_FILE, {**about, "finished": True})
+    write_json(folder / RUN_FILE, {**about, "learned_from": policy.learned_from, "finished": True})
     return policy
 
 

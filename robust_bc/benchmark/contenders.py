@@ -1,4 +1,4 @@
-"""Who stands in a benchmark's table: every method, those that are told the true rate, and the oracle."""
+"""Who stands in a benchmark's table: every method, those that are told the true rate or start anew, and the oracle."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ ORACLE, ORACLE_METHOD = "oracle", "mlp"
 TOLD = "+rate"
 """`trimmed+rate` is `trimmed` with the true share of bad pairs, which nobody knows outside of a benchmark."""
 RATE_SETTING = "rate"
+RESTARTED, RESTARTS = "+restarts", 5
+"""`choicenet+restarts` keeps the one of five networks that explains held-out pairs best."""
 ALL, NEURAL = "all", "neural"
 _COMMON = [field.name for field in dataclasses.fields(NetworkSettings)]
 
@@ -31,6 +33,7 @@ class Contender:
     name: str
     method: str
     told_rate: bool = False
+    restarted: bool = False
     clean_only: bool = False
 
     def takes(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,7 +46,9 @@ class Contender:
 
     def settings(self, given: Mapping[str, Any], rate: float) -> dict[str, Any]:
         """What it is fitted with at this rate: the given settings, and the truth where it is told."""
-        return {**given, RATE_SETTING: rate} if self.told_rate else dict(given)
+        told = {RATE_SETTING: rate} if self.told_rate else {}
+        restarts = {"restarts": RESTARTS} if self.restarted else {}
+        return {**given, **told, **restarts}
 
     def sees(self, demonstrations: Demonstrations) -> Demonstrations:
         """The pairs that it learns from."""
@@ -54,7 +59,11 @@ def find_contender(name: str) -> Contender:
     """The contender of that name, or an error that lists the known ones."""
     if name == ORACLE:
         return Contender(ORACLE, ORACLE_METHOD, clean_only=True)
-    method = check_method(name.removesuffix(TOLD))
+    method = check_method(name.removesuffix(TOLD).removesuffix(RESTARTED))
+    if name.endswith(RESTARTED):
+        if not isinstance(get_method(method), NetworkMethod):
+            raise RobustBCError(f"method '{method}' trains no networks, so there is no '{name}'.")
+        return Contender(name, method, restarted=True)
     if not name.endswith(TOLD):
         return Contender(name, method)
     if not _takes_rate(method):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from robust_bc.benchmark import paper_numbers
-from robust_bc.benchmark.contenders import fair
+from robust_bc.benchmark.contenders import fair, find_contender
 from robust_bc.benchmark.control_rows import SHARE, SMALLER_IS_BETTER, ControlRow, Results, difference
 from robust_bc.benchmark.control_tables import Shown, percent
 
@@ -26,6 +26,7 @@ class Verdict:
     """Our method against those of others in one place: beyond the intervals of the paired differences, or not."""
 
     place: str
+    rate: float
     ahead: bool
     behind: tuple[str, ...]
     """The methods that are better beyond the interval."""
@@ -51,30 +52,32 @@ def hero(results: Results) -> str | None:
 
 
 def verdicts(results: Results, metric: str) -> list[Verdict]:
-    """One for each task, way and rate with corrupt pairs, where enough seeds can be compared with every rival."""
+    """One for each task, way and rate, and for each task's clean pairs, where enough seeds can be compared."""
     plan, judged = results.plan, []
     mine = hero(results)
     if mine is None:
         return []
-    others = [method for method in plan.methods if method not in OURS and fair(method)]
+    others = [method for method in plan.methods if find_contender(method).method not in OURS and fair(method)]
     sign = -1 if metric in SMALLER_IS_BETTER else 1
     for task in plan.tasks:
-        for how in plan.hows:
-            for rate in (rate for rate in plan.rates if rate > 0):
-                found = {rival: results.paired(task, how, rate, mine, rival, metric) for rival in others}
-                rivals = [rival for rival, (pair, _) in found.items() if len(pair) >= FEWEST_SEEDS]
-                if not rivals:
-                    continue
-                pairs = [found[rival] for rival in rivals]
-                bounds = [difference(sign * first, sign * other) for first, other in pairs]
-                behind = tuple(rival for rival, (_, _, high) in zip(rivals, bounds, strict=True) if high < 0)
-                place = f"{task} {how} {percent(rate)}"
-                judged.append(Verdict(place, all(low > 0 for _, low, _ in bounds), behind))
+        places = [(how, rate) for how in plan.hows for rate in plan.rates if rate > 0]
+        clean = [(plan.hows[0], 0.0)] if 0 in plan.rates else []  # the same for every way
+        for how, rate in places + clean:
+            found = {rival: results.paired(task, how, rate, mine, rival, metric) for rival in others}
+            rivals = [rival for rival, (pair, _) in found.items() if len(pair) >= FEWEST_SEEDS]
+            if not rivals:
+                continue
+            pairs = [found[rival] for rival in rivals]
+            bounds = [difference(sign * first, sign * other) for first, other in pairs]
+            behind = tuple(rival for rival, (_, _, high) in zip(rivals, bounds, strict=True) if high < 0)
+            place = f"{task} {how} {percent(rate)}" if rate else f"{task} clean"
+            judged.append(Verdict(place, rate, all(low > 0 for _, low, _ in bounds), behind))
     return judged
 
 
 def _ahead(results: Results, shown: Shown) -> list[str]:
-    judged = verdicts(results, shown.metric)
+    verdicts_of_all = verdicts(results, shown.metric)
+    judged = [verdict for verdict in verdicts_of_all if verdict.rate > 0]
     if not judged:
         return [
             f"Nobody is said to be ahead by {shown.title}: that takes corrupt pairs, rivals and {FEWEST_SEEDS} seeds."
@@ -90,6 +93,10 @@ def _ahead(results: Results, shown: Shown) -> list[str]:
         if behind
         else "It is nowhere worse than another beyond that interval."
     )
+    clean = [verdict for verdict in verdicts_of_all if verdict.rate == 0]
+    lost = [f"{verdict.place} ({', '.join(verdict.behind)})" for verdict in clean if verdict.behind]
+    if clean:
+        sentences.append(f"With clean pairs it is worse than another in {len(lost)} of {len(clean)}{_named(lost)}.")
     return sentences
 
 
@@ -135,8 +142,8 @@ def _paper(rows: Sequence[ControlRow], shown: Shown) -> list[str]:
         return []
     short = f" It falls short in {'; '.join(worse)}." if worse else ""
     return [
-        f"Of the paper's {len(better) + len(worse)} numbers for ChoiceNet it reaches or exceeds {len(better)} by"
-        f" {shown.title}.{short}"
+        f"Of the paper's {len(better) + len(worse)} numbers for ChoiceNet, choicenet reaches or exceeds"
+        f" {len(better)} by {shown.title}.{short}"
     ]
 
 

@@ -93,10 +93,18 @@ def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
     folder = arguments.out / POLICY_FOLDER
     if arguments.json:
         finite = {name: value for name, value in last.items() if value == value}
-        print_json({"policy": str(folder), "pairs": len(demonstrations), "final_loss": finite})
+        print_json(
+            {
+                "policy": str(folder),
+                "pairs": len(demonstrations),
+                "learned_from": policy.learned_from,
+                "final_loss": finite,
+            }
+        )
         return
     losses = ", ".join(f"{name} {value:.4g}" for name, value in last.items() if value == value)
-    show(f"fitted {arguments.method} to {len(demonstrations)} pairs" + f": {losses}" * bool(losses))
+    of_all = "" if policy.learned_from == len(demonstrations) else f"{policy.learned_from} of "
+    show(f"fitted {arguments.method} to {of_all}{len(demonstrations)} pairs" + f": {losses}" * bool(losses))
     show(f"policy: {folder}")
     if history is not None:
         show(f"curves: tensorboard --logdir {arguments.out}")

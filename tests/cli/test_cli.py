@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from robust_bc import Demonstrations, load_policy
@@ -62,7 +64,22 @@ def test_train_writes_a_run_that_loads(dataset: str, tmp_path: Path) -> None:
     assert "policy: run/policy" in done.stdout
     assert load_policy(tmp_path / "run").members == 2
     told = robust_bc("train", "--dataset", dataset, "--out", "two", "--json", *FAST, cwd=tmp_path)
-    assert json.loads(told.stdout)["pairs"] == 200
+    content = json.loads(told.stdout)
+    assert content["pairs"] == content["learned_from"] == 200
+    assert "fitted mlp to 200 pairs" in done.stdout
+
+
+def test_train_tells_how_many_pairs_were_left_out(dataset: str, tmp_path: Path) -> None:
+    good = Demonstrations.from_minari(dataset)
+    mixed = make_dataset(
+        replace(good, actions=np.where(good.episodes[:, None] < 3, -good.actions, good.actions)), "test/mixed-v0"
+    )
+    given = ["train", "--dataset", mixed, "--method", "choicenet-clean", "--ensemble", "1", "--out", "run", *FAST]
+    done = robust_bc(*given, "--steps", "300", "--judge-steps", "300", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    kept = json.loads((tmp_path / "run" / "run.json").read_text())["learned_from"]
+    assert 120 <= kept <= 160
+    assert f"fitted choicenet-clean to {kept} of 200 pairs" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ def test_learns_only_from_what_the_audit_keeps(monkeypatch: pytest.MonkeyPatch) 
         assert np.array_equal(used.observations, pairs.observations[found.quality > 0.5])
         assert used.corrupt is not None
         assert used.corrupt.mean() < 0.02
-        assert len(used) > 0.6 * len(pairs)
+        assert policy.learned_from == len(used) > 0.6 * len(pairs)
         fresh = np.random.default_rng(9).uniform(-1, 1, (200, 2))
         assert np.abs(policy.predict(fresh)[0] - smooth(fresh)).mean() < 0.1
         # Not even the normalisation knows of the others.
@@ -99,6 +100,17 @@ def test_judges_never_take_longer_than_training(monkeypatch: pytest.MonkeyPatch)
     for steps, judge_steps in ((5, 7), (7, 5)):
         fit(pairs, "choicenet-clean", device="cpu", **{**SHORT, "steps": steps, "judge_steps": judge_steps})
     assert [given["steps"] for given in asked] == [5, 5]
+
+
+def test_a_run_tells_how_many_pairs_it_learned_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = flipped_episodes(0.0, episodes=4, length=5)
+    found = make_audit(np.r_[np.full(13, 0.9), np.full(7, 0.2)], pairs.episodes)
+    monkeypatch.setattr(choicenet_clean, "audit_fleet", lambda *args, **given: [found])
+    for method, count in (("choicenet-clean", 13), ("choicenet", 20)):
+        given = {**SHORT, "steps": 5} if method == "choicenet-clean" else {**QUICK, "steps": 5}
+        train_run(tmp_path / method, pairs, source="test", method=method, device="cpu", **given)
+        about = json.loads((tmp_path / method / "run.json").read_text())
+        assert (about["pairs"], about["learned_from"]) == (20, count)
 
 
 @pytest.mark.usefixtures("few_rounds")

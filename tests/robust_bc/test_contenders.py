@@ -34,6 +34,8 @@ def test_all_are_the_methods_and_those_that_can_be_told_the_rate() -> None:
     ("name", "message"),
     [
         ("mlp+rate", "method 'mlp' takes no share of bad pairs, so there is no 'mlp\\+rate'"),
+        ("gpr+restarts", "method 'gpr' trains no networks, so there is no 'gpr\\+restarts'"),
+        ("trimed+restarts", "there is no method 'trimed'"),
         ("trimed", "there is no method 'trimed' \\(did you mean 'trimmed'\\?\\)"),
         ("trimed+rate", "there is no method 'trimed'"),
     ],
@@ -92,6 +94,18 @@ def test_a_cell_of_who_is_told_depends_on_the_rate() -> None:
         ("trimmed+rate", 0.2): 0.2,
     }
     assert find_contender("trimmed+rate").method == "trimmed"
+
+
+def test_who_starts_anew_does_so_five_times_and_knows_nothing_more() -> None:
+    chosen = find_contender("choicenet+restarts")
+    assert (chosen.method, chosen.told_rate, chosen.clean_only) == ("choicenet", False, False)
+    assert chosen.settings({"hidden": (3,)}, 0.3) == {"hidden": (3,), "restarts": 5}
+    assert fair("choicenet+restarts")
+    plan = ControlPlan(("task",), ("flip",), (0.2,), ("choicenet", "choicenet+restarts"), (0,))
+    restarts = [
+        plan.fingerprint(Key("task", "flip", 0.2, name, 0), {})["method_settings"]["restarts"] for name in plan.methods
+    ]
+    assert restarts == [1, 5]
 
 
 def test_the_rule_is_a_median_that_bad_pairs_do_not_move(pairs: Demonstrations) -> None:
