@@ -6,7 +6,7 @@ import copy
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,12 @@ from robust_bc.rollouts import Episode
 from robust_bc_envs.tasks import Task
 
 AUTHOR = "robust-bc"
+OURS = {"author": {AUTHOR}, "author_email": {AUTHOR}, "code_permalink": AUTHOR}
+ALLOWED = (
+    "an id looks like mine/demos-v0: a namespace of at least two characters and a slash, or neither, then a name and a"
+    " version such as -v0, all of letters, digits, - and _."
+)
+"""The rule is Minari's."""
 SPARE_BYTES = 4 << 20
 """Room on the disk beyond what an episode takes by itself."""
 ROOM_CHECKS = 10
@@ -48,7 +54,9 @@ class Recorded:
     teacher: str
     """The very teacher: the name of a shipped one, or a path."""
     more: dict[str, Any] = field(default_factory=dict)
-    """Further entries of the episode's metadata: numbers and words."""
+    """Further entries of the episode's metadata: numbers and words, or dictionaries of them."""
+    infos: Mapping[str, Any] | None = None
+    """What the environment told step by step, (T + 1, ...) each as observations are, or dictionaries of such."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,8 @@ class DatasetPlan:
     """Of the environment, where they differ from its defaults."""
     environment: EnvSpec | None = None
     """What the dataset says about its environment, word for word; without, what the task and the settings say."""
+    origin: Mapping[str, Any] | None = None
+    """Who made it and further entries of Minari's metadata, for episodes that are others'; without, robust-bc did."""
 
 
 def check_free(name: str, overwrite: bool) -> Path:
@@ -75,7 +85,7 @@ def check_free(name: str, overwrite: bool) -> Path:
     try:
         parse_dataset_id(name)
     except (ValueError, TypeError) as problem:  # TypeError: the version is missing
-        raise RobustBCError(f"'{name}' is not the id of a dataset; an id looks like mine/demos-v0.") from problem
+        raise RobustBCError(f"'{name}' is not the id of a dataset; {ALLOWED}") from problem
     folder = get_dataset_path(name)
     if folder.exists() and not (folder / "data" / "metadata.json").is_file():
         raise RobustBCError(f"'{folder}' is there, but it is not a dataset; take another id.")
@@ -166,11 +176,21 @@ def _spec(plan: DatasetPlan) -> EnvSpec | None:
     return spec
 
 
-def _check_room(data: Path, episode: Episode) -> None:
+def _check_room(data: Path, recorded: Recorded) -> None:
     """HDF5 does not survive a full disk, so it must not meet one."""
-    needed = episode.observations.nbytes + episode.actions.nbytes + episode.rewards.nbytes + SPARE_BYTES
+    episode = recorded.episode
+    arrays = [episode.observations, episode.actions, episode.rewards, *_flat(recorded.infos or {}).values()]
+    needed = sum(np.asarray(array).nbytes for array in arrays) + SPARE_BYTES
     if shutil.disk_usage(data).free < needed:
         raise RobustBCError(f"the disk of '{data.parent.parent}' is full; nothing was written.")
+
+
+def _flat(entries: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Dictionaries within dictionaries as names with slashes: so Minari reads them back, and HDF5 takes no others."""
+    flat: dict[str, Any] = {}
+    for name, value in entries.items():
+        flat |= _flat(value, f"{before}{name}/") if isinstance(value, Mapping) else {f"{before}{name}": value}
+    return flat
 
 
 def _fill(data: Path, plan: DatasetPlan, episodes: Iterable[Recorded]) -> None:
@@ -181,11 +201,9 @@ def _fill(data: Path, plan: DatasetPlan, episodes: Iterable[Recorded]) -> None:
         {
             "dataset_id": plan.name,
             "minari_version": minari.__version__,
-            "author": {AUTHOR},
-            "author_email": {AUTHOR},
             "algorithm_name": plan.command,
-            "code_permalink": AUTHOR,
             "description": plan.description,
+            **(OURS if plan.origin is None else plan.origin),
         }
     )
     task = plan.task.name if plan.task is not None else plan.environment and plan.environment.id
@@ -197,10 +215,10 @@ def _fill(data: Path, plan: DatasetPlan, episodes: Iterable[Recorded]) -> None:
         for number, recorded in enumerate(episodes):
             episode = recorded.episode
             if number % ROOM_CHECKS == 0:
-                _check_room(data, episode)
+                _check_room(data, recorded)
             ends = np.zeros(len(episode), np.bool_)
             ends[-1] = True
-            about.append({"source": recorded.source, "teacher": recorded.teacher, **recorded.more})
+            about.append({"source": recorded.source, "teacher": recorded.teacher, **_flat(recorded.more)})
             yield EpisodeBuffer(
                 id=number,
                 seed=episode.seed,
@@ -209,6 +227,7 @@ def _fill(data: Path, plan: DatasetPlan, episodes: Iterable[Recorded]) -> None:
                 rewards=episode.rewards,
                 terminations=ends & episode.terminated,
                 truncations=ends & (not episode.terminated),
+                infos=None if recorded.infos is None else dict(recorded.infos),
             )
 
     storage.update_episodes(buffers())

@@ -18,6 +18,7 @@ from robust_bc.errors import RobustBCError
 from robust_bc.minari_source import LABELS_FILE, open_minari, read_labels, read_minari
 from robust_bc.rollouts import Episode
 from robust_bc.training.checkpoint import pairs_digest
+from robust_bc_demos.carried_over import history, infos_between, origin
 from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, write_dataset
 from robust_bc_envs.tasks import CARDS
 
@@ -130,7 +131,7 @@ def filter_dataset(
     overwrite: bool = False,
     command: str = "robust_bc_demos.filtering",
 ) -> Filtered:
-    """Write what stays of a Minari dataset as a new one; what is known of its pairs and episodes goes along.
+    """Write what stays of a Minari dataset as a new one; what is known of it, its pairs and episodes goes along.
 
     Pairs that are dropped out of the middle of an episode split it: each piece is an episode that ends, cut off as by a
     time limit, in the observation that truly came next.
@@ -161,10 +162,11 @@ def filter_dataset(
         action_space=dataset.action_space,
         description=(
             f"{left} of {len(kept)} pairs of {source}: {request.words(audit)} in its audit by {audit.method},"
-            f" seed {audit.seed}"
+            f" seed {audit.seed}{history(dataset)}"
         ),
         command=command,
         environment=spec,
+        origin=origin(dataset),
     )
     pieces = _Pieces(dataset, kept)
     written = write_dataset(plan, pieces, overwrite=overwrite, hidden=hidden)
@@ -222,4 +224,5 @@ def _piece(episode: Any, about: dict[str, Any], begin: int, end: int) -> Recorde
         source=str(about.get("source", UNKNOWN)),
         teacher=str(about.get("teacher", UNKNOWN)),
         more={key: value for key, value in about.items() if key not in OWN_ENTRIES} if whole else {},
+        infos=None if episode.infos is None else infos_between(episode.infos, begin, end, len(episode)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ STEPS = 10
 EACH = 3
 """Moments of one episode at most: where all of it is bad, a few tell as much as many."""
 REASON_FROM = 0.5
+NO_REASON = "–"
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Moment:
 def reason(quality: float, conflict: float, foreign: float) -> str:
     """What speaks against it the most, or both where both do plainly; what is not suspect needs no reason."""
     if quality >= SUSPECT_BELOW or max(conflict, foreign) == 0:
-        return "–"
+        return NO_REASON
     if min(conflict, foreign) >= REASON_FROM:
         return "conflict and foreign"
     return "conflict" if conflict >= foreign else "foreign"
@@ -46,13 +48,7 @@ def reason(quality: float, conflict: float, foreign: float) -> str:
 def worst_moments(audit: Audit, most: int, steps: int = STEPS, each: int = EACH) -> list[Moment]:
     """The moments of the lowest mean quality, worst first; no two overlap."""
     grouping = audit.grouping
-    quality = audit.quality[grouping.order]  # (N,), episode after episode
-    lengths = np.repeat(grouping.lengths, grouping.lengths)
-    widths = np.minimum(steps, lengths)
-    sums = np.concatenate([[0.0], np.cumsum(quality)])
-    ends = np.minimum(np.arange(len(quality)) + widths, len(quality))
-    inside = grouping.steps + widths <= lengths  # a moment never reaches into the next episode
-    means = np.where(inside, (sums[ends] - sums[:-1]) / widths, np.inf)
+    means, widths = _means(audit, steps)
     found: list[Moment] = []
     taken: dict[int, int] = {}
     while len(found) < most and np.isfinite(means.min()):  # each turn is linear in the pairs
@@ -67,6 +63,30 @@ def worst_moments(audit: Audit, most: int, steps: int = STEPS, each: int = EACH)
         else:
             means[max(begin, start - width + 1) : min(end, start + width)] = np.inf
     return found
+
+
+def own_moments(audit: Audit, episodes: Sequence[int], steps: int = STEPS) -> list[Moment]:
+    """The worst moment of each of these episodes, in their order, however much worse those of others are."""
+    grouping = audit.grouping
+    means, _ = _means(audit, steps)
+    found = []
+    for place in np.searchsorted(grouping.names, episodes).tolist():
+        begin, length = int(grouping.starts[place]), int(grouping.lengths[place])
+        first = int(np.argmin(means[begin : begin + length]))
+        found.append(_moment(audit, place, first, grouping.pairs_of(place)[first : first + min(steps, length)]))
+    return found
+
+
+def _means(audit: Audit, steps: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Mean quality and width (N,) of the moment that begins at each pair, episode after episode; inf if none does."""
+    grouping = audit.grouping
+    quality = audit.quality[grouping.order]  # (N,), episode after episode
+    lengths = np.repeat(grouping.lengths, grouping.lengths)
+    widths = np.minimum(steps, lengths)
+    sums = np.concatenate([[0.0], np.cumsum(quality)])
+    ends = np.minimum(np.arange(len(quality)) + widths, len(quality))
+    inside = grouping.steps + widths <= lengths  # a moment never reaches into the next episode
+    return np.where(inside, (sums[ends] - sums[:-1]) / widths, np.inf), widths
 
 
 def _moment(audit: Audit, place: int, first: int, pairs: NDArray[np.intp]) -> Moment:

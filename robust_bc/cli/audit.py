@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from robust_bc.cli.arguments import Device, command_line, parse
 from robust_bc.cli.console import print_json, progress_bar, show
 from robust_bc.cli.tables import print_table
-from robust_bc.methods import check_method
+from robust_bc.errors import RobustBCError
+from robust_bc.methods import check_method, get_method
 from robust_bc.seeding import check_seed
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def execute(arguments: AuditArguments, command: str) -> None:
     dataset = open_minari(arguments.dataset)
     demonstrations = read_minari(dataset)
     labels = read_labels(dataset) if arguments.labels else None
+    _check_judge(arguments, len(demonstrations))
     out = arguments.out
     write_whole(out / "command.txt", command + "\n")  # before the work: a folder that cannot be written is said at once
     with progress_bar(f"auditing {arguments.dataset}") as bar:
@@ -94,6 +96,22 @@ def execute(arguments: AuditArguments, command: str) -> None:
     _print(found, truth)
     for path in written:
         show(path)
+
+
+def _check_judge(arguments: AuditArguments, pairs: int) -> None:
+    """What would stop the audit on its way is said before it begins, and in terms of the options that there are."""
+    from robust_bc.auditing.audits import judging_settings
+    from robust_bc.devices import resolve_device
+    from robust_bc.gaussian_processes.method import GaussianProcessSettings
+
+    resolve_device(arguments.device)
+    settings = get_method(arguments.method).settings(judging_settings(arguments.method, {}))
+    if isinstance(settings, GaussianProcessSettings) and pairs > settings.max_pairs:
+        raise RobustBCError(
+            f"method '{arguments.method}' learns from at most {settings.max_pairs} pairs, but '{arguments.dataset}' has"
+            f" {pairs}, and a judge may have to learn from all of them; let another method judge, such as --method"
+            " choicenet."
+        )
 
 
 def _facts(found: Audit, command: str) -> dict[str, str]:

@@ -30,7 +30,7 @@ def audit_replay(dataset: MinariDataset, audit: Audit) -> list[Block]:
 
     if dataset.env_spec is None or dataset.env_spec.id != LANE_DRIVING:
         return []
-    from robust_bc.auditing.moments import worst_moments
+    from robust_bc.auditing.moments import own_moments
     from robust_bc.report import Replay, Text
     from robust_bc_envs.replaying import replay_lane_driving
 
@@ -38,19 +38,19 @@ def audit_replay(dataset: MinariDataset, audit: Audit) -> list[Block]:
         return [Text(TITLE, ["Single pairs are no episodes, so there is nothing to play."])]
     rows = audit.episode_table(REPLAYED)
     worst = [row for row in rows if row.flagged] or rows  # no film of a good one under the title of the bad
-    moments = worst_moments(audit, REPLAYED, each=1)
+    moments = own_moments(audit, [row.episode for row in worst])
     settings = dict(dataset.env_spec.kwargs)
     played: list[ReplayEpisode] = []
     road: dict[str, Any] = {}
     without: list[int] = []
-    for row in worst:
+    for row, moment in zip(worst, moments, strict=True):
         episode = _recorded(dataset, row.episode)
         outcome = _outcome(settings, episode)
         if outcome is None:
             without.append(row.episode)
             continue
         road, cars, poses = replay_lane_driving(settings, episode)
-        played.append(_film(row, moments, cars, poses, outcome, float(road["dt"])))
+        played.append(_film(row, moment, cars, poses, outcome, float(road["dt"])))
     if not played:
         return [Text(TITLE, [f"There is no film of {_listed(without)}: {_why(len(without))}"])]
     note = f"Not shown: {_listed(without)}. {_why(len(without)).capitalize()}" if without else ""
@@ -107,13 +107,13 @@ def _outcome(settings: Mapping[str, Any], episode: Episode) -> str | None:
     return next((words for name, words in OUTCOMES.items() if told[name][0]), "cut off")
 
 
-def _film(
-    row: EpisodeQuality, moments: Sequence[Moment], cars: Any, poses: Any, outcome: str, dt: float
-) -> ReplayEpisode:
+def _film(row: EpisodeQuality, moment: Moment, cars: Any, poses: Any, outcome: str, dt: float) -> ReplayEpisode:
+    from robust_bc.auditing.moments import NO_REASON
     from robust_bc.report import ReplayEpisode
 
-    facts = {"quality": f"{row.quality.value:.2f}"}
-    for moment in moments:
-        if moment.episode == row.episode:
-            facts["worst moment"] = f"{moment.first * dt:.1f} to {(moment.last + 1) * dt:.1f} s ({moment.why})"
+    why = "" if moment.why == NO_REASON else f" ({moment.why})"
+    facts = {
+        "quality": f"{row.quality.value:.2f}",
+        "worst moment": f"{moment.first * dt:.1f} to {(moment.last + 1) * dt:.1f} s{why}",
+    }
     return ReplayEpisode(row.source or "recorded", str(row.episode), cars, poses, outcome, facts)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robust_bc.cli.arguments import Device, Names, PairCount, Rates, command_line, parse
-from robust_bc.cli.console import print_json, progress_bar, say, show
+from robust_bc.cli.benchmark_runs import about_run, print_run, running, write_run
+from robust_bc.cli.console import print_json, say, show
 from robust_bc.cli.control_arguments import HOWS, first_to_last, known
 from robust_bc.cli.tables import print_table
 
@@ -130,35 +131,20 @@ def execute(asked: AuditRequest) -> None:
         return
     for task in asked.plan.tasks:
         _print(finished, task)
-    for sentence in finished.content["headlines"]:
-        show(sentence)
-    for name in ("table.md", "benchmark.json", "audit.png", "report.html"):
-        show(str(asked.out / name))
+    print_run(asked.out, finished.content, ("table.md", "benchmark.json", "audit.png", "report.html"))
 
 
 def complete(asked: AuditRequest) -> Finished:
     """Compute what is missing and write everything."""
-    import torch
-
     from robust_bc.benchmark.audit import run_audits
     from robust_bc.benchmark.audit_rows import AuditResults, make_rows, rate_rows
     from robust_bc.cli.control_source import TeacherSource
-    from robust_bc.devices import resolve_device
-    from robust_bc.files import write_whole
     from robust_bc.worlds import find_world
 
-    # Products of this size gain little from a second thread, and beside other work threads wait for each other.
-    torch.set_num_threads(1)
     plan, out = asked.plan, asked.out
-    resolve_device(asked.device)  # or a wrong one would leave a folder behind
     mixes = TeacherSource(plan.pairs, episodes=plan.episodes)
-    write_whole(out / "command.txt", asked.command + "\n")  # before the work: a folder that cannot be written is said
-    with progress_bar(TITLE) as bar:
-        try:
-            cells = run_audits(plan, mixes, out, device=asked.device, progress=bar, say=say)
-        except KeyboardInterrupt:
-            say(f"stopped; finished cells are kept in '{out}', and the same command goes on from there.")
-            raise
+    with running(TITLE, asked.command, out, asked.device) as bar:
+        cells = run_audits(plan, mixes, out, device=asked.device, progress=bar, say=say)
     references = {task: find_world(task).reference for task in plan.tasks}
     random = {task: None if reference is None else reference.random for task, reference in references.items()}
     results = AuditResults(plan, cells, random)
@@ -180,38 +166,25 @@ def _write(
     from robust_bc.benchmark.audit_tables import all_tables, tables_as_markdown
     from robust_bc.benchmark.control_rows import rows_as_csv
     from robust_bc.benchmark.figures import save_figure
-    from robust_bc.benchmark.machine import machine, versions
-    from robust_bc.cli.benchmark_control import moment
-    from robust_bc.files import write_json, write_whole
     from robust_bc.report import write_page
 
-    plan, out, computed = asked.plan, asked.out, machine()
-    finished = sorted(cell.finished for cell in results.all_cells if cell.finished)
+    plan, out = asked.plan, asked.out
     sentences = headlines(results, rows)
-    content = {
-        "command": asked.command,
-        "date": finished[-1] if finished else "",
-        "machine": computed,
-        "versions": versions(),
-        "headlines": sentences,
-        "failures": results.failures(),
+    finished = [cell.finished for cell in results.all_cells]
+    content, facts = about_run(asked.command, finished, sentences, results.failures())
+    content |= {
         "rows": [dataclasses.asdict(row) for row in rows],
         "rates": [dataclasses.asdict(row) for row in rates],
     }
-    facts = {
-        "command": asked.command,
-        "machine": f"{computed['processor']}, {computed['cores']} cores",
-        "date": f"{moment(finished[0])} to {moment(finished[-1])}" if finished else "",
+    facts |= {
         "seeds": f"{len(plan.seeds)}, from {plan.seeds[0]} on, the same for every detector",
         "mixes": "whole episodes" if plan.pairs is None else f"{plan.pairs} single pairs",
         "episodes": "of the good teacher, " + (str(plan.episodes) if plan.episodes else "as many as the cards say"),
     }
     page = make_page(TITLE, asked.command, results, rows, rates, sentences, facts)
-    write_json(out / "benchmark.json", content)
-    write_whole(out / "cells.csv", cells_as_csv(results))
-    write_whole(out / "table.csv", rows_as_csv(rows))
     parts = [f"## {task}\n\n{tables_as_markdown(all_tables(rows, rates, task, plan.detectors))}" for task in plan.tasks]
-    write_whole(out / "table.md", "\n\n".join([f"`{asked.command}`", *sentences, *parts]))
+    text = "\n\n".join([f"`{asked.command}`", *sentences, *parts])
+    write_run(out, content, cells_as_csv(results), rows_as_csv(rows), text)
     save_figure(audit_figure(results, rows), out / "audit.png")
     write_page(out / "report.html", page)
     return content, page

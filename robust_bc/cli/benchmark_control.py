@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robust_bc.cli.console import print_json, progress_bar, say, show
+from robust_bc.cli.benchmark_runs import about_run, print_run, running, write_run
+from robust_bc.cli.console import print_json, say, show
 from robust_bc.cli.tables import print_table
 
 if TYPE_CHECKING:
@@ -57,36 +58,19 @@ def execute(request: ControlRequest) -> None:
     for task in request.plan.tasks:
         for how in request.plan.hows:
             _print(finished.rows, task, how, request.shown)
-    for sentence in finished.content["headlines"]:
-        show(sentence)
-    for name in ("table.md", "benchmark.json", "report.html"):
-        show(str(request.out / name))
+    print_run(request.out, finished.content, ("table.md", "benchmark.json", "report.html"))
 
 
 def complete(request: ControlRequest) -> Finished:
     """Compute what is missing and write everything."""
-    import torch
-
     from robust_bc.benchmark.control import run_control
     from robust_bc.benchmark.control_rows import Results, make_rows
     from robust_bc.cli.control_source import TeacherSource
-    from robust_bc.devices import resolve_device
-    from robust_bc.files import write_whole
 
-    # Products of this size gain little from a second thread, and beside other work threads wait for each other.
-    torch.set_num_threads(1)
-    plan, out = request.plan, request.out
-    resolve_device(request.device)  # or a wrong one would leave a folder behind
+    plan, out, device = request.plan, request.out, request.device
     source = TeacherSource(plan.pairs, request.demonstration_settings)
-    write_whole(out / "command.txt", request.command + "\n")  # before the work: a folder that cannot be written is said
-    with progress_bar(request.title) as bar:
-        try:
-            cells = run_control(
-                plan, source, out, device=request.device, variant=request.variant, progress=bar, say=say
-            )
-        except KeyboardInterrupt:
-            say(f"stopped; finished cells are kept in '{out}', and the same command goes on from there.")
-            raise
+    with running(request.title, request.command, out, device) as bar:
+        cells = run_control(plan, source, out, device=device, variant=request.variant, progress=bar, say=say)
     results = Results(plan, cells, {task: _world(plan, task) for task in plan.tasks})
     rows = make_rows(results)
     content, page = _write(request, results, rows)
@@ -110,26 +94,14 @@ def _write(request: ControlRequest, results: Results, rows: list[ControlRow]) ->
     from robust_bc.benchmark.control_page import make_page
     from robust_bc.benchmark.control_rows import cells_as_csv, rows_as_csv
     from robust_bc.benchmark.control_tables import tables_as_markdown
-    from robust_bc.benchmark.machine import machine, versions
-    from robust_bc.files import write_json, write_whole
     from robust_bc.report import write_page
 
-    plan, out, computed = request.plan, request.out, machine()
-    finished = sorted(cell.finished for cell in results.cells.values() if cell.finished)
+    plan, out = request.plan, request.out
     sentences = headlines(results, rows, request.shown)
-    content = {
-        "command": request.command,
-        "date": finished[-1] if finished else "",
-        "machine": computed,
-        "versions": versions(),
-        "headlines": sentences,
-        "failures": results.failures(),
-        "rows": [dataclasses.asdict(row) for row in rows],
-    }
-    facts = {
-        "command": request.command,
-        "machine": f"{computed['processor']}, {computed['cores']} cores",
-        "date": f"{moment(finished[0])} to {moment(finished[-1])}" if finished else "",
+    finished = [cell.finished for cell in results.cells.values()]
+    content, facts = about_run(request.command, finished, sentences, results.failures())
+    content |= {"rows": [dataclasses.asdict(row) for row in rows]}
+    facts |= {
         "seeds": f"{len(plan.seeds)}, from {plan.seeds[0]} on, the same for every method",
         "pairs": str(plan.pairs),
         "episodes": f"{plan.episodes} per policy, the same for all",
@@ -138,18 +110,10 @@ def _write(request: ControlRequest, results: Results, rows: list[ControlRow]) ->
     page = make_page(
         request.title, request.command, results, rows, request.shown, sentences, facts, request.extra(results)
     )
-    write_json(out / "benchmark.json", content)
-    write_whole(out / "cells.csv", cells_as_csv(results))
-    write_whole(out / "table.csv", rows_as_csv(rows))
-    tables = tables_as_markdown(rows, request.shown)
-    write_whole(out / "table.md", f"`{request.command}`\n\n{' '.join(sentences)}\n\n{tables}")
+    text = f"`{request.command}`\n\n{' '.join(sentences)}\n\n{tables_as_markdown(rows, request.shown)}"
+    write_run(out, content, cells_as_csv(results), rows_as_csv(rows), text)
     write_page(out / "report.html", page)
     return content, page
-
-
-def moment(finished: str) -> str:
-    """A time of a cell as a person reads it; cells tell it in UTC."""
-    return finished[:16].replace("T", " ") + " UTC"
 
 
 def _print(rows: list[ControlRow], task: str, how: str, shown: Sequence[Shown]) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class FilterArguments:
     """Drop the bad demonstrations that `robust-bc audit` found, and write the others as a new Minari dataset.
 
+    What is known of the episodes that stay, and who made them, goes along.
+
     Example: robust-bc filter --dataset mine/mixed-v0 --audit runs/audit --above 0.5 --out mine/clean-v0
     """
 

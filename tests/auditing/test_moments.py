@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robust_bc.auditing.moments import EACH, STEPS, reason, worst_moments
+from robust_bc.auditing.moments import EACH, STEPS, own_moments, reason, worst_moments
 from robust_bc.auditing.results import Estimate
 from robust_bc.auditing.truth import compare
 from robust_bc.auditing.wording import headline, percent, truth_sentences
@@ -44,6 +44,28 @@ def test_moments_are_the_lowest_that_do_not_overlap(lengths: list[int], seed: in
         means.append(mean)
     assert [(one.episode, one.first, one.last) for one in found] == expected
     assert [one.quality for one in found] == pytest.approx(means)
+
+
+@settings(max_examples=30, deadline=None)
+@given(lengths=st.lists(st.integers(1, 40), min_size=2, max_size=6), seed=st.integers(0, 100))
+def test_every_episode_has_a_worst_moment_of_its_own(lengths: list[int], seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    episodes = generator.permutation(np.repeat(3 * np.arange(len(lengths)), lengths))  # neither sorted nor 0, 1, 2
+    quality = generator.random(len(episodes)).round(1)  # with ties
+    audit = make_audit(quality, episodes, rate=Estimate(0, 0, 0))
+    asked = [int(episode) for episode in generator.permutation(np.unique(episodes))]
+    found = own_moments(audit, asked)
+    assert [moment.episode for moment in found] == asked
+    for moment in found:
+        mine = quality[episodes == moment.episode]
+        width = min(STEPS, len(mine))
+        means = [mine[first : first + width].mean() for first in range(len(mine) - width + 1)]
+        assert moment.last - moment.first + 1 == width
+        assert moment.quality == pytest.approx(min(means))
+        assert moment.quality == pytest.approx(mine[moment.first : moment.last + 1].mean())
+    # It is the same one as in the table of the worst of all, if it is there.
+    listed = {moment.episode: moment for moment in reversed(worst_moments(audit, len(lengths)))}
+    assert all(listed.get(moment.episode, moment) == moment for moment in found)
 
 
 def test_why_a_moment_is_bad() -> None:

@@ -13,16 +13,22 @@ import numpy as np
 import pytest
 
 from robust_bc import Demonstrations, RobustBCError
+from robust_bc.auditing.audits import judging_settings
+from robust_bc.auditing.moments import STEPS
 from robust_bc.auditing.results import Audit
 from robust_bc.auditing.storage import load_audit
 from robust_bc.cli.audit import run
+from robust_bc.cli.audit_replays import REPLAYED, audit_replay
+from robust_bc.minari_source import open_minari
+from robust_bc.report import Replay
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.datasets import DatasetPlan, Recorded, write_dataset
 from robust_bc_demos.mixed_datasets import MixRequest, mix, read_episodes
 from robust_bc_envs.batches import boxes, make_batch
 from robust_bc_envs.tasks import find_task
-from tests.auditing.audits import audit_of
+from tests.auditing.audits import audit_of, make_audit
 from tests.cli.test_cli import robust_bc
+from tests.conftest import make_dataset, make_pairs
 
 DRIVING = find_task("lane-driving")
 SHORT = {"length": 60, "cars": 1}
@@ -49,7 +55,9 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
             about = {name: given[name] for name in ("sources", "method", "seed")}
             return audit_of(demonstrations, bad(demonstrations), given["dataset"], **about)
 
-        monkeypatch.setitem(sys.modules, "robust_bc.auditing.audits", SimpleNamespace(audit=audit))
+        monkeypatch.setitem(
+            sys.modules, "robust_bc.auditing.audits", SimpleNamespace(audit=audit, judging_settings=judging_settings)
+        )
         return asked
 
     return install
@@ -135,6 +143,29 @@ def test_an_episode_that_cannot_be_played_is_named(tmp_path: Path, judge: Judge)
     assert page.count('"policy":"recorded"') == 4 - len(touched) > 0
 
 
+def test_every_film_tells_its_own_worst_moment() -> None:
+    """Good episodes with a moment that is worse than any of the bad ones have no film, and take no moment from one."""
+    collect("lane-driving", "safe", "our/x-v0", episodes=2 * REPLAYED, settings=SHORT)
+    pairs = Demonstrations.from_minari("our/x-v0")
+    quality = np.full(len(pairs), 0.9)
+    quality[pairs.episodes < REPLAYED] = 0.3
+    for episode in range(2 * REPLAYED):
+        mine = np.flatnonzero(pairs.episodes == episode)
+        quality[mine[5 : 5 + STEPS]] = 0.2 if episode < REPLAYED else 0.0
+    (replay,) = audit_replay(open_minari("our/x-v0"), make_audit(quality, pairs.episodes))
+    assert isinstance(replay, Replay)
+    assert sorted(film.episode for film in replay.episodes) == [str(episode) for episode in range(REPLAYED)]
+    dt = replay.road["dt"]
+    said = f"{5 * dt:.1f} to {(5 + STEPS) * dt:.1f} s"
+    assert {film.facts["worst moment"] for film in replay.episodes} == {f"{said} (conflict)"}
+    # Where nothing is suspect, the worst is shown all the same, and there is no reason to give.
+    quality[:] = np.where(quality == 0.9, 0.9, 0.8)
+    (replay,) = audit_replay(open_minari("our/x-v0"), make_audit(quality, pairs.episodes))
+    assert isinstance(replay, Replay)
+    assert len(replay.episodes) == REPLAYED
+    assert all(film.facts["worst moment"].endswith(" s") for film in replay.episodes)
+
+
 def test_where_nothing_can_be_filmed_one_sentence_says_why(tmp_path: Path, judge: Judge) -> None:
     mix(MixRequest(DRIVING, "uniform", 1.0, pairs=None, episodes=2, settings=SHORT), "our/x-v0")
     judge(lambda demonstrations: demonstrations.episodes == 0)
@@ -166,6 +197,32 @@ def test_what_is_wrong_is_said_before_the_work(args: list[str], sentence: str, t
     with pytest.raises(RobustBCError, match=sentence):
         run([*([] if "--dataset" in args else ["--dataset", "our/x-v0"]), "--out", str(tmp_path / "out"), *args])
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("method", ["gpr", "lgpr", "rgpr"])
+def test_a_judge_for_whom_there_are_too_many_pairs(method: str, tmp_path: Path) -> None:
+    make_dataset(make_pairs(0, 4001), "our/many-v0")
+    with pytest.raises(RobustBCError) as told:
+        run(["--dataset", "our/many-v0", "--out", str(tmp_path / "out"), "--method", method])
+    assert str(told.value) == (
+        f"method '{method}' learns from at most 4000 pairs, but 'our/many-v0' has 4001, and a judge may have to learn"
+        " from all of them; let another method judge, such as --method choicenet."
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_no_audit_can_be_asked_is_refused_before_the_folder_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    make_dataset(make_pairs(0), "our/x-v0")
+    for words, sentence in (
+        (["--method", "choicenet-clean"], "audits by itself; let a plain one judge, such as choicenet"),
+        (["--device", "cuda"], "device 'cuda' is not available on this machine; use auto or cpu"),
+    ):
+        with pytest.raises(RobustBCError, match=sentence):
+            run(["--dataset", "our/x-v0", "--out", str(tmp_path / "out"), *words])
+        assert not (tmp_path / "out").exists()
 
 
 def test_help_has_an_example(tmp_path: Path) -> None:

@@ -5,10 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +21,7 @@ from robust_bc.cli.benchmark_mujoco import request as mujoco_request
 from robust_bc.cli.control_source import TeacherSource
 from robust_bc.report import Replay
 from tests.benchmark_control.small import TINY
+from tests.cli.interrupting import interrupted
 from tests.cli.test_cli import robust_bc
 
 FILES = {"command.txt", "benchmark.json", "cells.csv", "table.csv", "table.md", "report.html", "cells", "policies"}
@@ -144,23 +141,8 @@ def test_only_the_papers_setting_is_compared_with_it() -> None:
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
     words = "benchmark mujoco --tasks halfcheetah --hows flip --rates 0 --seeds 1 --episodes 1 --out out"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "robust_bc.cli.main", *words.split()],
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    expert = tmp_path / "out/cells/halfcheetah/clean/0/expert/0.json"
-    deadline = time.monotonic() + 120
-    while not expert.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, told = process.communicate()
-    assert process.returncode == 130
+    told = interrupted(words, tmp_path, "out/cells/halfcheetah/clean/0/expert/0.json")
     assert "stopped; finished cells are kept in 'out', and the same command goes on from there." in told
-    assert "Traceback" not in told
-    assert expert.exists()
 
 
 def test_quick_gives_way_to_what_is_said() -> None:

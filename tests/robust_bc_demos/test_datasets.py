@@ -15,13 +15,28 @@ from robust_bc import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.rollouts import Episode
 from robust_bc_demos.collecting import collect
-from robust_bc_demos.datasets import DatasetPlan, Recorded, local_datasets, write_dataset
+from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, local_datasets, write_dataset
 from robust_bc_demos.mixed_datasets import MixRequest, mix
 from robust_bc_demos.summary import draw_summary, summarise
 from robust_bc_envs.batches import boxes, make_batch
 from robust_bc_envs.tasks import find_task
 
 DRIVING = find_task("lane-driving")
+
+
+@pytest.mark.parametrize("name", ["a/b-v0", "a-v", "ours/b", "our ones/b-v0", "/b-v0", "ours/-v0", "ours/b-v0.1", ""])
+def test_an_id_that_minari_does_not_take_is_told_what_is_allowed(name: str) -> None:
+    with pytest.raises(RobustBCError) as told:
+        check_free(name, overwrite=False)
+    assert str(told.value) == (
+        f"'{name}' is not the id of a dataset; an id looks like mine/demos-v0: a namespace of at least two characters"
+        " and a slash, or neither, then a name and a version such as -v0, all of letters, digits, - and _."
+    )
+
+
+@pytest.mark.parametrize("name", ["ab/b-v0", "b-v0", "a/b/c-v0", "my-own_1/b-v12", "__/x-v0"])
+def test_an_id_that_is_allowed_is_taken(name: str, datasets: Path) -> None:
+    assert check_free(name, overwrite=False) == datasets / name
 
 
 def test_a_dataset_is_never_overwritten_by_accident(datasets: Path) -> None:

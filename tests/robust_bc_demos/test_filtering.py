@@ -92,11 +92,11 @@ def test_whole_episodes_go_with_all_that_is_known(datasets: Path) -> None:
     dataset = minari.load_dataset("our/y-v0")
     assert dataset.env_spec == minari.load_dataset("our/x-v0").env_spec
     assert dataset.env_spec.kwargs["length"] == 60
-    told = dict(dataset.storage.metadata)
+    told, old_about = (dict(minari.load_dataset(name).storage.metadata) for name in ("our/y-v0", "our/x-v0"))
     assert told["task"] == "lane-driving"
     assert told["description"] == (
         f"{stays.sum()} of {len(before)} pairs of our/x-v0: episodes with a quality above 0.5 in its audit by"
-        " choicenet, seed 0"
+        f" choicenet, seed 0; the whole was described as: {old_about['description']}"
     )
     assert told["algorithm_name"] == "robust-bc filter ..."
     assert [episode.terminations[-1] for episode in dataset.iterate_episodes()] == [True, True]
