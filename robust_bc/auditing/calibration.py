@@ -9,6 +9,8 @@ every state the action of another pair, drawn at random. So
 
 has three unknowns, found by expectation maximisation: no clean pair and no corruption rate is asked for. In rare states
 m is larger, by a slope that is learned as well.
+
+Where a rival was learned from what is not trusted, single pairs are compared with both (`beside_a_rival`).
 """
 
 from __future__ import annotations
@@ -63,12 +65,14 @@ def calibrate(
     scale: Floats,
     seed: int,
     novelty: Floats | None = None,
+    to_rival: Floats | None = None,
 ) -> Calibration:
     """The probabilities for distances (N,) of actions (N, A) from predictions (N, A).
 
     `novelty` (N,) is how rare each state is: the logarithm of the distance to other states. Nobody can tell well what
     to do where little was seen, so good pairs are farther off there, by a slope that is learned. Without it, rare good
-    pairs, such as the first steps of a walk, would be taken for bad ones, and a policy without them falls.
+    pairs, such as the first steps of a walk, would be taken for bad ones, and a policy without them falls. `to_rival`
+    (N,) are the distances from what a rival would do.
     """
     generator = np.random.default_rng([seed, 7])
     rows = generator.integers(len(actions), size=SHUFFLED)
@@ -76,11 +80,15 @@ def calibrate(
     shuffled = distances(actions[others], predicted[rows], scale)
     log_found, log_shuffled = np.log(found + TINY), np.log(shuffled + TINY)
     good, ratio = _two_kinds(log_found, log_shuffled)
+    excess = np.zeros(len(found))
     if novelty is not None:
         rare = np.maximum(novelty - np.median(novelty), 0)  # what is common is as far off as it is
         for _ in range(SLOPES):
             excess = slope(rare, log_found, good) * rare
             good, ratio = _two_kinds(log_found - excess, log_shuffled - excess[rows])
+    if to_rival is not None:
+        bad = density(log_shuffled - excess[rows], log_found - excess)
+        good, ratio = beside_a_rival(log_found, np.log(to_rival + TINY), excess, bad, good, int((scale > 0).sum()))
     explains = float(np.median(found)) < HALF_EXPLAINED * float(np.median(shuffled))
     return Calibration(good, ratio, explains)
 
@@ -120,6 +128,43 @@ def _two_kinds(log_found: Floats, log_shuffled: Floats) -> tuple[Floats, Floats]
     ratio = np.clip(np.maximum.accumulate(ratio), -30, 30)
     back = np.argsort(order)
     return good[back], ratio[back]
+
+
+def beside_a_rival(
+    log_found: Floats, log_rival: Floats, excess: Floats, bad: Floats, good: Floats, dimensions: int
+) -> tuple[Floats, Floats]:
+    """The probability of being good and log p(a | bad) − log p(a | good), (N,) each, with three kinds of pairs.
+
+    Good ones lie around what the trusted policy would do, bad ones around what the rival would do, or anywhere. Laws of
+    log distances from different centres are compared as densities of actions: in D dimensions p(a) ∝ p(log d) / d^D.
+    `bad` (N,) is the law of shuffled distances at each pair, `good` (N,) what is believed without the rival.
+    """
+    found = log_found - excess
+    kinds = np.stack([good, (1 - good) * (log_rival >= log_found), (1 - good) * (log_rival < log_found)])  # (3, N)
+    log = np.zeros_like(kinds)
+    for _ in range(ITERATIONS):
+        share = np.clip(kinds.mean(1), 1e-3, None)
+        log[0] = stats.norm.logpdf(found, *_place_and_width(found, kinds[0])) - dimensions * log_found
+        log[1] = np.log(bad) - dimensions * log_found
+        log[2] = stats.norm.logpdf(log_rival, *_place_and_width(log_rival, kinds[2])) - dimensions * log_rival
+        log += np.log(share / share.sum())[:, None]
+        before, kinds = kinds, np.exp(log - log.max(0))
+        kinds /= kinds.sum(0)
+        # Whoever is closer than a good pair usually is, and not closer to the rival, is good.
+        sure = (found < _place_and_width(found, before[0])[0]) & (log_found <= log_rival)
+        kinds[:, sure] = np.array([[1.0], [0.0], [0.0]])
+        if np.abs(kinds[0] - before[0]).max() < 1e-6:
+            break
+    odds = np.clip(share[1] + share[2], 1e-3, 1 - 1e-3)
+    ratio = np.where(kinds[0] == 1, -30.0, np.logaddexp(log[1], log[2]) - log[0] - np.log(odds / (1 - odds)))
+    return kinds[0], np.clip(ratio, -30, 30)
+
+
+def _place_and_width(values: Floats, weights: Floats) -> tuple[float, float]:
+    """Weighted mean and deviation; at least NARROWEST."""
+    total = max(float(weights.sum()), 1e-9)
+    place = float((weights * values).sum() / total)
+    return place, max(NARROWEST, float(np.sqrt((weights * (values - place) ** 2).sum() / total)))
 
 
 def density(sample: Floats, where: Floats) -> Floats:

@@ -1,9 +1,10 @@
 """Conflict: whose action is not what the others do in such states, judged only by networks that never saw the pair.
 
 Round by round, in every part of the data (a fold of whole episodes) the action of each pair is compared with what two
-policies would do that learned from the other parts: one from the pairs that are trusted so far (all, at first), and a
-rival from those that are not. A pair's distance to the trusted policy tells how probable it is that the pair is good
-(see `calibration`), and the probable ones are trusted in the next round, until hardly a verdict changes.
+policies would do that learned from the other parts: one from the pairs that are trusted so far (at first all, or those
+of single pairs that do not contradict the winner of a `duel`), and from the second round on a
+rival from those that are not. A pair's distances to both tell how probable it is that the pair is good (see `opinions`
+and `calibration`), and the probable ones are trusted in the next round, until hardly a verdict changes.
 
 The rival is there because a demonstrator with a policy of its own may win: it is learned as well as the good one, and
 with 40 % of the pairs it is the one a network takes up in some region. So where the rival explains clearly more of the
@@ -15,18 +16,17 @@ rival, and the pairs of an episode vouch for each other (see `whole_episodes`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from robust_bc.auditing.calibration import TINY, Calibration, calibrate, distances
-from robust_bc.auditing.neighbourhood import company, novelty, share_nearby
-from robust_bc.auditing.pooling import Grouping
-from robust_bc.auditing.provenance import groups, has_majority, strange
-from robust_bc.auditing.whole_episodes import by_episode, ratio_of_kinds, two_kinds
+from robust_bc.auditing.calibration import Calibration
+from robust_bc.auditing.duel import uncontradicted
+from robust_bc.auditing.opinions import form_opinion
+from robust_bc.auditing.provenance import SAME_FUTURE, groups, has_majority, strange
 from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.fitting import Progress, fit_fleet
@@ -44,12 +44,6 @@ FEWEST_RIVALS = 20
 """Pairs below which there is no rival to learn."""
 LARGEST_FIT = 20_000
 """Pairs that a network learns from, drawn at random where there are more: it bounds memory and time."""
-USUAL = 0.8
-"""Share of the pairs nearby that do as a pair does, from which its action is in no conflict."""
-NO_CONFLICT = 0.6
-"""Probability of being good that a pair has then at least."""
-CHANGE_BELOW = 0.45
-"""Share of its neighbours that sides with the trusted policy, below which the rival takes its place."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,18 +83,26 @@ class Court:
 
     def foreign(self, demonstrations: Sequence[Demonstrations], seeds: Sequence[int]) -> list[Flags]:
         """(N,) for each of many data sets: pairs of groups that lead elsewhere and act otherwise than most."""
-        found = [groups(pairs, seed) for pairs, seed in zip(demonstrations, seeds, strict=True)]
-        asked = [which for which, group in enumerate(found) if group.any() and has_majority(group)]
         foreign = [np.zeros(len(pairs), np.bool_) for pairs in demonstrations]
-        if not asked:
-            return foreign
-        largest = [_learned_from(demonstrations[which], [found[which] == 0], (seeds[which], 0), 0) for which in asked]
-        policies = fit_fleet(largest, self.method, 1, [seeds[which] for which in asked], self.device, **self.settings)
-        for which, policy in zip(asked, policies, strict=True):
-            pairs = demonstrations[which]
-            predicted = policy.predict(pairs.observations)[0]
-            scale = Affine.of(pairs.actions).scale
-            foreign[which] = strange(pairs.actions, predicted, found[which], scale, seeds[which])
+        for same in SAME_FUTURE:
+            found = {
+                which: groups(demonstrations[which], seeds[which], same)
+                for which, flags in enumerate(foreign)
+                if not flags.any() and (same == SAME_FUTURE[0] or _single(demonstrations[which]))
+            }
+            asked = [which for which, group in found.items() if group.any() and has_majority(group)]
+            if not asked:
+                continue
+            largest = [
+                _learned_from(demonstrations[which], [found[which] == 0], (seeds[which], 0), 0) for which in asked
+            ]
+            starts = [seeds[which] for which in asked]
+            policies = fit_fleet(largest, self.method, 1, starts, self.device, **self.settings)
+            for which, policy in zip(asked, policies, strict=True):
+                pairs = demonstrations[which]
+                predicted = policy.predict(pairs.observations)[0]
+                scale = Affine.of(pairs.actions).scale
+                foreign[which] = strange(pairs.actions, predicted, found[which], scale, seeds[which])
         return foreign
 
     def judge(
@@ -118,7 +120,10 @@ class Court:
         if fewest <= MINIMUM_PAIRS:
             raise RobustBCError(f"an audit needs at least {MINIMUM_PAIRS + 1} pairs, but there are {fewest}.")
         tell = progress or (lambda share, note: None)
-        trusted = [np.array(flags) for flags in eligible]
+        trusted = [
+            _first_trust(pairs, flags, seed) for pairs, flags, seed in zip(demonstrations, eligible, seeds, strict=True)
+        ]
+        single = [_single(pairs) for pairs in demonstrations]
         opinions: list[list[Calibration]] = [[] for _ in demonstrations]
         settled = [False] * len(demonstrations)
         for number in range(MOST_ROUNDS):
@@ -132,7 +137,8 @@ class Court:
             found = self._round(
                 [demonstrations[index] for index in open_],
                 [trusted[index] for index in open_],
-                [eligible[index] & ~trusted[index] for index in open_],
+                [_doubted(eligible[index], trusted[index], single[index], number) for index in open_],
+                [eligible[index] for index in open_],
                 [(seeds[index], number) for index in open_],
                 report,
             )
@@ -140,7 +146,7 @@ class Court:
                 opinions[index].append(opinion)
                 now = eligible[index] & _verdict(opinion)
                 changed = float((now != trusted[index])[eligible[index]].mean())
-                settled[index] = number > 0 and changed <= SETTLED
+                settled[index] = number >= (2 if single[index] else 1) and changed <= SETTLED
                 trusted[index] = now
         return [Judgement(tuple(mine), len(mine), done) for mine, done in zip(opinions, settled, strict=True)]
 
@@ -149,6 +155,7 @@ class Court:
         demonstrations: Sequence[Demonstrations],
         trusted: Sequence[Flags],
         doubted: Sequence[Flags],
+        eligible: Sequence[Flags],
         marks: Sequence[tuple[int, int]],
         report: Callable[[Progress], None],
     ) -> list[Calibration]:
@@ -164,7 +171,7 @@ class Court:
                     jobs.append((which, rival, fold))
                     outside = folds[which] != fold
                     # Where next to none of them is outside this fold, any others are, but never the pairs to be judged.
-                    wanted = [flags & outside, (trusted[which] | doubted[which]) & outside, outside]
+                    wanted = [flags & outside, eligible[which] & outside, outside]
                     subsets.append(_learned_from(pairs, wanted, marks[which], fold))
         seeds = [_network_seed(marks[which], rival, fold) for which, rival, fold in jobs]
         policies = fit_fleet(subsets, self.method, 1, seeds, self.device, report, **self.settings)
@@ -173,9 +180,35 @@ class Court:
             rows = folds[which] == fold
             said[which][int(rival), rows] = policy.predict(demonstrations[which].observations[rows])[0]
         return [
-            _opinion(pairs, of_both, rival, trusted[which] | doubted[which], folds[which], marks[which])
+            form_opinion(pairs, of_both, rival, eligible[which], folds[which], marks[which])
             for which, (pairs, of_both, rival) in enumerate(zip(demonstrations, said, with_rival, strict=True))
         ]
+
+
+def _first_trust(pairs: Demonstrations, eligible: Flags, seed: int) -> Flags:
+    """(N,) all that are eligible; of single pairs, those that do not contradict the winner of a duel."""
+    trusted = np.array(eligible)
+    if _single(pairs):
+        rows = np.flatnonzero(eligible)
+        states = Affine.of(pairs.observations).forward(pairs.observations[rows])
+        trusted[rows] = uncontradicted(states, Affine.of(pairs.actions).forward(pairs.actions[rows]), seed)
+    return trusted
+
+
+def _doubted(eligible: Flags, trusted: Flags, single: bool, number: int) -> Flags:
+    """(N,) what the rival of a round learns from.
+
+    Of single pairs that is everything not trusted, whoever is foreign too: where all begin, only they tell what a
+    stranger would do. But not in the first round, when honest pairs of rare states may still be among them.
+    """
+    if not single:
+        return eligible & ~trusted
+    return ~trusted & (number > 0)
+
+
+def _single(pairs: Demonstrations) -> bool:
+    """Whether every pair is an episode of its own."""
+    return np.unique(pairs.episodes).size == len(pairs)
 
 
 def deal(episodes: NDArray[np.int64], mark: tuple[int, int]) -> NDArray[np.int64]:
@@ -212,37 +245,3 @@ def _network_seed(mark: tuple[int, int], rival: bool, fold: int) -> int:
 def _verdict(opinion: Calibration) -> Flags:
     """Whom to trust next: the probably good; the closer half, while the policy explains hardly anything."""
     return opinion.good > 0.5 if opinion.explains else opinion.log_ratio <= np.median(opinion.log_ratio)
-
-
-def _opinion(
-    pairs: Demonstrations, said: Floats, rival: bool, eligible: Flags, fold: Index, mark: tuple[int, int]
-) -> Calibration:
-    """From what trusted policy and rival would do, (2, N, A), to the probability that each pair is good."""
-    scale = Affine.of(pairs.actions).scale
-    states = Affine.of(pairs.observations).forward(pairs.observations)
-    grouping = Grouping.of(pairs.episodes)
-    predicted = said[0]
-    found = distances(pairs.actions, predicted, scale)
-    if rival:
-        to_rival = distances(pairs.actions, said[1], scale)
-        nearer = found <= to_rival
-        if grouping.single:
-            change = share_nearby(states, nearer, eligible, mark) < CHANGE_BELOW
-        else:
-            change = np.full(len(pairs), bool(nearer[eligible].mean() < 0.5))
-        predicted = np.where(change[:, None], said[1], predicted)
-        found = np.where(change, to_rival, found)
-    opinion = calibrate(found, pairs.actions, predicted, scale, mark[0], novelty(states, fold, mark))
-    log_found = np.log(found + TINY)
-    worse = two_kinds(log_found, grouping)
-    if worse is not None:
-        ratio, good = ratio_of_kinds(log_found, worse, grouping)
-        opinion = replace(opinion, log_ratio=ratio, good=good, explains=True)
-    # Whoever does what is usual in such states is in no conflict, be it ever so hard to learn: a gripper that closes.
-    usual = company(states, pairs.actions, scale, fold, eligible, mark) >= USUAL
-    opinion = replace(
-        opinion,
-        log_ratio=np.where(usual, np.minimum(opinion.log_ratio, 0), opinion.log_ratio),
-        good=np.where(usual, np.maximum(opinion.good, NO_CONFLICT), opinion.good),
-    )
-    return replace(opinion, good=by_episode(opinion.log_ratio, opinion.good, grouping))

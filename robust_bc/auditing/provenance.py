@@ -39,8 +39,9 @@ NEIGHBOURS = 5
 """Pairs that one leads to. With more, the few pairs of a small group lead into a large one nearby."""
 HORIZON = 100
 """Steps ahead that count. Long enough to pass from one phase of a task to the next."""
-SAME_FUTURE = 0.2
-"""Mean cosine from which two groups are one."""
+SAME_FUTURE = (0.2, 0.35, 0.5)
+"""Mean cosines from which two groups are one. Of single pairs, whose futures are less sure than those of episodes, the
+next is asked where the one before finds nobody foreign."""
 LANDMARKS = 1500
 QUERIES = 50_000
 """Pairs that are looked up at a time, which bounds the memory."""
@@ -51,8 +52,11 @@ honest group with single bad actions in it, the good ones shall count."""
 SHUFFLES = 5
 
 
-def groups(demonstrations: Demonstrations, seed: int = 0) -> Index:
-    """(N,) the group of each pair by where it leads: 0 is the largest. All are 0 where successors are not known."""
+def groups(demonstrations: Demonstrations, seed: int = 0, same: float = SAME_FUTURE[0]) -> Index:
+    """(N,) the group of each pair by where it leads: 0 is the largest. All are 0 where successors are not known.
+
+    `same` is the mean cosine from which two groups are one.
+    """
     if demonstrations.successors is None or len(demonstrations) <= NEIGHBOURS + 1:
         return np.zeros(len(demonstrations), np.int64)
     scale = Affine.of(demonstrations.observations)
@@ -60,7 +64,7 @@ def groups(demonstrations: Demonstrations, seed: int = 0) -> Index:
     grouping = Grouping.of(demonstrations.episodes)
     episode = grouping.places
     chosen = _landmarks(grouping, episode, seed)
-    group = put_together(similarity(before[chosen], after[chosen]), episode[chosen])  # (L,)
+    group = put_together(similarity(before[chosen], after[chosen]), episode[chosen], same)  # (L,)
     if len(chosen) == len(before):
         return _by_size(group)
     # An episode is of one group throughout, and its own landmarks know which; one without asks those nearby.
@@ -125,7 +129,7 @@ def transitions(before: NDArray[np.float32], after: NDArray[np.float32]) -> Floa
     return chain
 
 
-def put_together(similar: Floats, units: Index) -> Index:
+def put_together(similar: Floats, units: Index, same: float = SAME_FUTURE[0]) -> Index:
     """(L,) the group of each pair, from similarities (L, L): pairs of one unit (L,) stay together."""
     names, code, sizes = np.unique(units, return_inverse=True, return_counts=True)
     if len(names) < 2:
@@ -137,7 +141,7 @@ def put_together(similar: Floats, units: Index) -> Index:
     distance = np.clip(1 - similar, 0, None)
     np.fill_diagonal(distance, 0)
     tree = linkage(squareform((distance + distance.T) / 2, checks=False), "average")
-    return np.asarray(fcluster(tree, 1 - SAME_FUTURE, "distance") - 1, np.int64)[code]
+    return np.asarray(fcluster(tree, 1 - same, "distance") - 1, np.int64)[code]
 
 
 def _by_size(group: Index) -> Index:

@@ -35,7 +35,7 @@ class ChoiceNetCleanSettings(ChoiceNetSettings):
     Of them the audit takes `action_scaling` and at most `judge_steps` steps; its networks are else of default settings.
     """
 
-    ensemble: int = 3
+    ensemble: int = 5
     """Networks whose actions are averaged."""
     judge_steps: int = 600
     """Optimiser steps of a network that judges, at most `steps`; up to fifty such networks are trained."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robust_bc import Demonstrations, Policy, RobustBCError, fit_fleet
 from robust_bc.auditing import conflict
 from robust_bc.auditing.conflict import FOLDS, MOST_ROUNDS, Court, deal
-from tests.auditing.toys import QUICK, flipped_episodes, smooth
+from tests.auditing.toys import QUICK, flipped_episodes
 
 SHORT = {**QUICK, "steps": 20}
 """For tests of who learns what, not of how well."""
@@ -94,7 +94,7 @@ def test_who_is_trusted_by_next_to_nobody_is_still_judged_by_others(monkeypatch:
     court = Court("mlp", SHORT, "cpu")
     trusted = np.arange(40) < 1  # one pair is too few to learn from
     for flags in (trusted, pairs.episodes == 2):  # and in the fold of the episode 2 nothing is left, either
-        court._round([pairs], [flags], [~flags], [(0, 0)], lambda state: None)
+        court._round([pairs], [flags], [~flags], [everybody(pairs)], [(0, 0)], lambda state: None)
     for learned, asked in zip(spy.learned, spy.asked, strict=True):
         assert not learned & asked[0]
 
@@ -105,7 +105,7 @@ def test_two_pairs_cannot_judge_each_other() -> None:
         Court("mlp", SHORT, "cpu").judge([pairs], [everybody(pairs)], [0])
 
 
-def test_foreign_pairs_are_judged_but_never_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_foreign_episodes_are_judged_but_never_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
     spy = Spy(monkeypatch)
     pairs = flipped_episodes(0.3)
     foreign = pairs.episodes >= 16
@@ -116,6 +116,37 @@ def test_foreign_pairs_are_judged_but_never_learned_from(monkeypatch: pytest.Mon
     assert np.isfinite(judged.good).all()
 
 
+def single_pairs(rate: float) -> Demonstrations:
+    """The pairs of a toy, each an episode of its own."""
+    pairs = flipped_episodes(rate)
+    return Demonstrations.from_arrays(pairs.observations, pairs.actions, corrupt=pairs.corrupt)
+
+
+def test_foreign_single_pairs_teach_the_rival_from_the_second_round_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    spy = Spy(monkeypatch)
+    pairs = single_pairs(0.0)
+    foreign = np.arange(400) % 10 == 0
+    Court("mlp", QUICK, "cpu").judge([pairs], [~foreign], [0])
+    outside = rows(pairs.observations[foreign])
+    of_strangers = [bool(learned & outside) for learned in spy.learned]
+    assert not any(of_strangers[:FOLDS])  # the first round has no rival
+    assert of_strangers[FOLDS : 3 * FOLDS] == [False] * FOLDS + [True] * FOLDS  # the trusted, and then the rival
+    for learned, asked in zip(spy.learned, spy.asked, strict=True):
+        assert not learned & asked[0]
+
+
+def test_of_single_pairs_only_what_stood_a_duel_is_learned_from_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    spy = Spy(monkeypatch)
+    pairs = single_pairs(0.3)
+    assert pairs.corrupt is not None
+    (judged,) = Court("choicenet", QUICK, "cpu").judge([pairs], [everybody(pairs)], [0])
+    bad = rows(pairs.observations[pairs.corrupt])
+    at_first = set().union(*spy.learned[:FOLDS])
+    assert len(at_first & bad) < 0.03 * len(at_first)
+    assert len(at_first) > 0.5 * 400
+    assert ((judged.good > 0.5) == ~pairs.corrupt).mean() > 0.97
+
+
 def test_large_data_is_learned_from_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conflict, "LARGEST_FIT", 50)
     spy = Spy(monkeypatch)
@@ -123,47 +154,6 @@ def test_large_data_is_learned_from_in_part(monkeypatch: pytest.MonkeyPatch) -> 
     Court("mlp", SHORT, "cpu").judge([pairs], [everybody(pairs)], [0])
     assert {len(learned) for learned in spy.learned[:FOLDS]} == {50}
     assert len(set().union(*spy.learned[:FOLDS])) > 150  # not always the same
-
-
-def two_regions() -> tuple[Demonstrations, NDArray[np.float64], Flags]:
-    """States left and right of 0; on the right, the good and the bad are learned by the wrong policy."""
-    generator = np.random.default_rng(0)
-    states = generator.uniform(-1, 1, (600, 2))
-    bad = np.arange(600) % 10 < 3
-    right = smooth(states)
-    actions = np.where(bad[:, None], -right, right) + 0.05 * generator.normal(size=(600, 2))
-    swapped = (states[:, 0] > 0)[:, None]
-    said = np.stack([np.where(swapped, -right, right), np.where(swapped, right, -right)])
-    return Demonstrations.from_arrays(states, actions), said, bad
-
-
-def test_the_rival_takes_over_where_it_explains_more() -> None:
-    pairs, said, bad = two_regions()
-    found = conflict._opinion(pairs, said, True, everybody(pairs), deal(pairs.episodes, (0, 1)), (0, 1))
-    border = np.abs(pairs.observations[:, 0]) < 0.3  # neighbours are of both sides
-    assert ((found.good > 0.5) == ~bad)[~border].mean() > 0.98
-    assert found.rate == pytest.approx(0.3, abs=0.08)
-    without = conflict._opinion(pairs, said, False, everybody(pairs), deal(pairs.episodes, (0, 1)), (0, 1))
-    assert ((without.good > 0.5) == bad)[(pairs.observations[:, 0] > 0)].mean() > 0.5  # some have company
-
-
-def test_whole_episodes_change_sides_as_one() -> None:
-    pairs, _, bad = two_regions()
-    episodes = np.where(bad, 100 + np.arange(600) % 18, np.arange(600) % 42)  # each goes through both regions
-    whole = Demonstrations.from_arrays(pairs.observations, pairs.actions, episodes)
-    right = smooth(whole.observations.astype(np.float64))
-    for of_both in (np.stack([right, -right]), np.stack([-right, right])):  # whoever was learned by the trusted
-        found = conflict._opinion(whole, of_both, True, everybody(whole), deal(whole.episodes, (0, 1)), (0, 1))
-        assert np.array_equal(found.good > 0.5, ~bad)
-    without = conflict._opinion(
-        whole, np.stack([-right, right]), False, everybody(whole), deal(whole.episodes, (0, 1)), (0, 1)
-    )
-    assert np.array_equal(without.good > 0.5, bad)
-    # Only the eligible are counted.
-    some = conflict._opinion(
-        whole, np.stack([right, -right]), True, bad | (episodes < 10), deal(whole.episodes, (0, 1)), (0, 1)
-    )
-    assert np.array_equal(some.good > 0.5, bad)
 
 
 def test_clean_data_is_settled_at_once() -> None:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from robust_bc import Demonstrations
-from robust_bc.auditing import provenance
+from robust_bc.auditing import conflict, provenance
 from robust_bc.auditing.conflict import Court
-from robust_bc.auditing.provenance import HORIZON, NEIGHBOURS, groups, put_together, similarity, strange, transitions
+from robust_bc.auditing.provenance import (
+    HORIZON,
+    NEIGHBOURS,
+    SAME_FUTURE,
+    groups,
+    put_together,
+    similarity,
+    strange,
+    transitions,
+)
 from tests.auditing.toys import QUICK, cycle, together
 
 
@@ -129,3 +141,27 @@ def test_foreign_are_other_states_with_other_actions() -> None:
     assert found[1].tolist() == [False] * 120 + [True] * 60
     assert not found[2].any()
     assert not found[3].any()
+
+
+def test_single_pairs_with_a_few_links_between_are_told_by_a_finer_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two circles whose futures are a little alike: one group by the first cut, two by the second."""
+    court = Court("mlp", QUICK, "cpu")
+    both = together(cycle(120, 0.0), cycle(60, 3.0, np.pi))
+    asked: list[float] = []
+
+    def grouped(pairs: Demonstrations, seed: int, same: float) -> NDArray[np.int64]:
+        asked.append(same)
+        return np.repeat([0, int(same > SAME_FUTURE[0])], [120, 60])
+
+    monkeypatch.setattr(conflict, "groups", grouped)
+    assert court.foreign([both], [0])[0].tolist() == [False] * 120 + [True] * 60
+    assert asked == list(SAME_FUTURE[:2])  # and no finer than needed
+    asked.clear()
+    whole = replace(both, episodes=np.arange(180) // 10)
+    assert not court.foreign([whole], [0])[0].any()
+    assert asked == [SAME_FUTURE[0]]  # the futures of episodes are surer
+
+
+def test_a_finer_cut_makes_more_groups() -> None:
+    similar = np.array([[1, 0.9, 0.3], [0.9, 1, 0.3], [0.3, 0.3, 1]])
+    assert [put_together(similar, np.arange(3), same).max() for same in (0.2, 0.35, 0.95)] == [0, 1, 2]

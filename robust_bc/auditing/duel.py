@@ -1,0 +1,166 @@
+"""A duel of two functions: which single pairs does one smooth policy explain, when another may explain the rest.
+
+An adversary with a policy of its own is learned as well as the good demonstrator, and with 40 % of the pairs a network
+takes up the one here and the other there. Where single pairs are all there is, nothing but smoothness says that the
+good policy of one region is the same as that of the next. Gaussian processes are smooth over long ways, so
+
+    p(a | s) = π₁·N(a; f₁(s), v₁(s)) + π₂·N(a; f₂(s), v₂(s)) + π₀·N(a; 0, 1),      fₖ ~ GP
+
+with shares that do not depend on the state (Lázaro-Gredilla, Van Vaerenbergh & Lawrence, "Overlapping mixtures of
+Gaussian processes for the data association problem", 2012) is fitted by annealed expectation maximisation. Predictions
+leave the pair itself out, which for Gaussian processes costs nothing. There are many local optima, so several starts
+are made, and the likelihood of pairs left out chooses.
+
+Two functions can also share one policy between them, each in regions of its own. So it is not asked who owns a pair,
+but whether it contradicts the function that owns most: whether its action is farther off than that function's
+uncertainty. What does not is where `conflict` begins; its networks look again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+from scipy.spatial.distance import cdist
+
+Floats = NDArray[np.floating]
+Flags = NDArray[np.bool_]
+
+FEWEST, MOST = 50, 800
+"""Pairs below which there is no duel, and pairs that take part, drawn at random: work grows with their cube."""
+STARTS = 5
+"""The first gives everything to one function, the others half and half at random."""
+ANNEALED, MORE = 40, 8
+"""Steps of expectation maximisation of a start, and after each time that the first function is offered more."""
+OFFERS = 3
+FIRST_NOISE, LEAST_NOISE = 0.3, 0.002
+"""Variance of actions around a function, in units of their own: where it begins, and its limit."""
+CONTRADICTION = 5.0
+"""Squared distance in units of the first function's variance, per dimension, from which a pair contradicts it."""
+OFFERED = 2.0
+"""The same, up to which pairs of others are offered to it."""
+LEAST_SHARE, LEAST_WEIGHT = 0.01, 1e-3
+QUERIES = 20_000
+"""Pairs that are looked up at a time, which bounds the memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Stand:
+    """How a duel stands: N pairs, three owners (two functions, and nobody)."""
+
+    likelihood: float
+    owners: Floats  # (3, N) probabilities
+    noise: float
+    away: Floats  # (2, N) squared distance from each function, per dimension and in units of its variance
+
+    @property
+    def first(self) -> int:
+        """The function that owns most."""
+        return int(self.owners[1].sum() > self.owners[0].sum())
+
+
+def uncontradicted(states: Floats, actions: Floats, seed: int) -> Flags:
+    """(N,) pairs that do not contradict the function that explains most; states (N, S) and actions (N, A) are scaled.
+
+    All of them, where there are too few pairs or no two actions differ.
+    """
+    alive = actions.std(0) > 0
+    calm = np.ones(len(states), np.bool_)
+    if len(states) < FEWEST or not alive.any():
+        return calm
+    generator = np.random.default_rng([seed, 15])
+    some = np.arange(len(states)) if len(states) <= MOST else generator.choice(len(states), MOST, replace=False)
+    squared = cdist(states[some], states[some], "sqeuclidean")
+    width = float(np.median(squared))
+    if width <= 0:
+        return calm
+    kernel = np.exp(-squared / (2 * width)).astype(np.float32)
+    targets = actions[some][:, alive].astype(np.float32)
+    best = max((_start(kernel, targets, number, generator) for number in range(STARTS)), key=lambda s: s.likelihood)
+    calm[some] = best.away[best.first] < CONTRADICTION
+    others = np.setdiff1d(np.arange(len(states)), some)
+    weight = best.owners[best.first]
+    for start in range(0, len(others), QUERIES):
+        rows = others[start : start + QUERIES]
+        across = np.exp(-cdist(states[rows], states[some], "sqeuclidean") / (2 * width)).astype(np.float32)
+        away = _distance(kernel, across, best.noise, weight, targets, actions[rows][:, alive])
+        calm[rows] = away < CONTRADICTION
+    return calm
+
+
+def _start(kernel: Floats, targets: Floats, number: int, generator: np.random.Generator) -> _Stand:
+    """One start, and then the first function is offered what it could own as well, as long as that is likelier."""
+    count = len(targets)
+    share = np.full(count, 0.97) if number == 0 else 0.5 + 0.2 * generator.random(count)
+    owners = np.stack([0.98 * share, 0.98 * (1 - share), np.full(count, 0.02)])
+    stand = _maximise(kernel, targets, owners, FIRST_NOISE, ANNEALED, heat=0.3)
+    for _ in range(OFFERS):
+        first = stand.first
+        owners = stand.owners[[first, 1 - first, 2]]
+        owners = np.where(stand.away[first] < OFFERED, np.array([[0.97], [0.02], [0.01]]), owners)
+        offered = _maximise(kernel, targets, owners, stand.noise, MORE, heat=1.0)
+        if offered.likelihood <= stand.likelihood:
+            break
+        stand = offered
+    return stand
+
+
+def _maximise(kernel: Floats, targets: Floats, owners: Floats, noise: float, steps: int, heat: float) -> _Stand:
+    """Expectation maximisation; probabilities are taken to a power that rises from `heat` to 1."""
+    dimensions = targets.shape[1]
+    nobody = -0.5 * (targets**2).sum(1)
+    likelihood, away = -np.inf, np.zeros((2, len(targets)))
+    for step in range(steps):
+        share = np.clip(owners.mean(1), LEAST_SHARE, None)
+        share = np.log(share / share.sum())
+        squared, variance = np.empty((2, len(targets))), np.empty((2, len(targets)))
+        for which in (0, 1):
+            predicted, spread = left_out(kernel, noise / np.clip(owners[which], LEAST_WEIGHT, 1), targets)
+            squared[which] = ((targets - predicted) ** 2).sum(1)
+            variance[which] = spread + noise
+        log = np.stack([*(-0.5 * squared / variance - 0.5 * dimensions * np.log(variance)), nobody]) + share[:, None]
+        top = log.max(0)
+        likelihood = float((top + np.log(np.exp(log - top).sum(0))).mean())
+        away = squared / variance / dimensions
+        exact = _shares(log - top, 1.0)
+        owners = _shares(log - top, min(1.0, heat + 0.03 * step))
+        error = float((exact[:2] * squared).sum() / (dimensions * exact[:2].sum()))
+        # Half of the error is put down to noise, so that it falls step by step, as the functions get better.
+        noise = max(LEAST_NOISE, min(noise, 0.5 * noise + 0.25 * error))
+    return _Stand(likelihood, exact, noise, away)
+
+
+def left_out(kernel: Floats, noise: Floats, targets: Floats) -> tuple[Floats, Floats]:
+    """What a Gaussian process says of each pair from all others: (N, A) means and (N,) variances without noise.
+
+    `noise` (N,) is the variance of each pair's action: a pair of little weight has much.
+    """
+    matrix = kernel.copy()
+    matrix[np.diag_indices(len(matrix))] += noise
+    inverse = _inverse(matrix)
+    diagonal = np.diag(inverse)
+    return targets - inverse @ targets / diagonal[:, None], np.maximum(1 / diagonal - noise, 1e-6)
+
+
+def _distance(kernel: Floats, across: Floats, noise: float, weight: Floats, targets: Floats, actions: Floats) -> Floats:
+    """(Q,) squared distance of actions (Q, A) at other states from the function, per dimension, over its variance."""
+    matrix = kernel.copy()
+    matrix[np.diag_indices(len(matrix))] += noise / np.clip(weight, LEAST_WEIGHT, 1)
+    inverse = _inverse(matrix)
+    variance = np.maximum(1 - ((across @ inverse) * across).sum(1), 1e-6) + noise
+    return np.asarray(((actions - across @ (inverse @ targets)) ** 2).mean(1) / variance)
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """Of a symmetric positive matrix, by Cholesky's factors."""
+    factor, failed = lapack.spotrf(matrix.astype(np.float32), lower=1)
+    assert not failed, "kernel and noise are positive"
+    half, _ = lapack.spotri(factor, lower=1)
+    return np.asarray(np.tril(half) + np.tril(half, -1).T)
+
+
+def _shares(log: Floats, power: float) -> Floats:
+    raised = np.exp(power * log)
+    return np.asarray(raised / raised.sum(0))
