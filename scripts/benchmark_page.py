@@ -88,7 +88,7 @@ SELF_CLEANING = (
     PROTOCOL
     + """
 `choicenet-clean` audits the pairs ([why-it-works.md](why-it-works.md) tells how), drops those that are probably bad and
-fits an ensemble of three ChoiceNets to the rest, which costs many times what `choicenet` costs. An ensemble exceeds the
+fits an ensemble of five ChoiceNets to the rest, which costs many times what `choicenet` costs. An ensemble exceeds the
 oracle, which is one MLP, where a single network is unsteady: part of what it has above 100 % is that, and no better
 knowledge of what is bad. The wanted shares of the oracle's return were 95 % at 10 and 20 %, 90 % at 30 % and 80 % at
 40 %, with no seed below 50 %.

@@ -22,6 +22,7 @@ from robust_bc import Demonstrations
 from robust_bc.auditing.audits import judging_settings
 from robust_bc.auditing.calibration import distances
 from robust_bc.auditing.conflict import Court, deal
+from robust_bc.auditing.duel import uncontradicted
 from robust_bc.auditing.provenance import groups, similarity
 from robust_bc.cli.control_source import TeacherSource
 from robust_bc.files import write_whole
@@ -54,7 +55,10 @@ def main(arguments: Arguments) -> None:
     mixes: dict[tuple[str, str, float], list[Demonstrations]] = {
         (task, how, rate): [source.demonstrations(task, how, rate, seed) for seed in seeds]
         for task in TASKS
-        for how, rate in (("relabel", 0.3), ("relabel", 0.4), ("rollout", 0.3), ("clean", 0.0))
+        for how, rate in (
+            *(("relabel", 0.3), ("relabel", 0.4), ("rollout", 0.3), ("clean", 0.0)),
+            *(("flip", 0.4), ("uniform", 0.4), ("rollout", 0.4)),
+        )
     }
     text = (Path(__file__).parent / "why_it_works.md").read_text()
     made = "python scripts/why_page.py" + ("" if arguments == Arguments() else f" --seeds {arguments.seeds}")
@@ -65,6 +69,8 @@ def main(arguments: Arguments) -> None:
         "owners": lambda: owners_table(mixes),
         "rounds": lambda: rounds_table(mixes),
         "futures": lambda: futures_table(mixes),
+        "duel": lambda: duel_table(mixes),
+        "starts": lambda: starts_table(mixes),
     }
     for name, make in parts.items():
         text = text.replace("{" + name + "}", make())
@@ -125,20 +131,57 @@ def owners_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> s
 
 
 def rounds_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> str:
-    """Round by round, with and without a rival."""
+    """Round by round, without and with a rival, and after a duel."""
     lines = ["| mix | | round 1 | 2 | 3 | 4 | 5 |", "| --- | --- | --- | --- | --- | --- | --- |"]
     for task in TASKS:
         chosen = mixes[task, "relabel", 0.4]
         everyone = [np.ones(len(pairs), np.bool_) for pairs in chosen]
-        for rival in (False, True):
-            court = Court(METHOD, judging_settings(METHOD, {}), "cpu", rival)
+        for rival, duel, name in ((False, False, "neither"), (True, False, "a rival"), (True, True, "a duel, a rival")):
+            court = Court(METHOD, judging_settings(METHOD, {}), "cpu", rival, duel)
             judged = court.judge(chosen, everyone, list(range(len(chosen))))
             cells = []
             for number in range(5):
                 said = [judgement.opinions[min(number, judgement.rounds - 1)].log_ratio for judgement in judged]
                 cells.append(_several(auroc(chosen, said)))
-            name = "with a rival" if rival else "without"
             lines.append(f"| {task} relabel 40 % | {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def duel_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> str:
+    """What does not contradict the winner of a duel."""
+    lines = ["| mix | of the good pairs stand | of the bad pairs stand |", "| --- | --- | --- |"]
+    for task in TASKS:
+        for how, rate in (("clean", 0.0), ("relabel", 0.4), ("flip", 0.4), ("uniform", 0.4)):
+            shares: list[list[float]] = [[], []]
+            for seed, pairs in enumerate(mixes[task, how, rate]):
+                states = Affine.of(pairs.observations).forward(pairs.observations)
+                stands = uncontradicted(states, Affine.of(pairs.actions).forward(pairs.actions), seed)
+                for bad in (0, 1):
+                    if (_labels(pairs) == bad).any():
+                        shares[bad].append(float(stands[_labels(pairs) == bad].mean()))
+            cells = [
+                f"{np.mean(shares[0]):.1%} ({min(shares[0]):.1%})",
+                f"{np.mean(shares[1]):.1%} ({max(shares[1]):.1%})" if shares[1] else "-",
+            ]
+            lines.append(f"| {task} {how} {rate:.0%} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def starts_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> str:
+    """ChoiceNet itself with five starts, of which the held-out likelihood chooses one, against one start."""
+    lines = ["| mix | one start | the best of five by held-out pairs |", "| --- | --- | --- |"]
+    for task in TASKS:
+        for rate in (0.3, 0.4):
+            chosen, cells = mixes[task, "relabel", rate], []
+            for restarts in (1, 5):
+                seeds = list(range(len(chosen)))
+                policies = fit_fleet(chosen, METHOD, seeds=seeds, hidden=(128, 128), restarts=restarts)
+                found = [
+                    distances(p.actions, policy.predict(p.observations)[0], Affine.of(p.actions).scale)
+                    for p, policy in zip(chosen, policies, strict=True)
+                ]
+                cells.append(_several(auroc(chosen, found)))
+            lines.append(f"| {task} relabel {rate:.0%} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

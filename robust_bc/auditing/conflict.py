@@ -80,6 +80,8 @@ class Court:
     device: str | torch.device
     rival: bool = True
     """Whether what is not trusted makes up a rival."""
+    duel: bool = True
+    """Whether single pairs are trusted at first only if they stand a duel."""
 
     def foreign(self, demonstrations: Sequence[Demonstrations], seeds: Sequence[int]) -> list[Flags]:
         """(N,) for each of many data sets: pairs of groups that lead elsewhere and act otherwise than most."""
@@ -121,7 +123,8 @@ class Court:
             raise RobustBCError(f"an audit needs at least {MINIMUM_PAIRS + 1} pairs, but there are {fewest}.")
         tell = progress or (lambda share, note: None)
         trusted = [
-            _first_trust(pairs, flags, seed) for pairs, flags, seed in zip(demonstrations, eligible, seeds, strict=True)
+            _first_trust(pairs, flags, seed) if self.duel else np.array(flags)
+            for pairs, flags, seed in zip(demonstrations, eligible, seeds, strict=True)
         ]
         single = [_single(pairs) for pairs in demonstrations]
         opinions: list[list[Calibration]] = [[] for _ in demonstrations]
