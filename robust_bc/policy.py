@@ -61,7 +61,7 @@ class Policy:
         self.history = history
         """How training went; None for a policy that was loaded from a folder, or computed in one go."""
         self.learned_from = learned_from
-        """Number of pairs that it was fitted to, fewer than given where its method leaves some out; None if loaded."""
+        """Pairs that its method chose to learn from, held-out ones included; None for a policy from a folder."""
         self._model = model.to(device).requires_grad_(False).eval()
         self.networks = self._model.members
         """Fitted models whose actions are averaged: several for each member where peers make up one."""

@@ -57,7 +57,7 @@ def main(arguments: Arguments) -> None:
         for task in TASKS
         for how, rate in (
             *(("relabel", 0.3), ("relabel", 0.4), ("rollout", 0.3), ("clean", 0.0)),
-            *(("flip", 0.4), ("uniform", 0.4), ("rollout", 0.4)),
+            *(("flip", 0.4), ("uniform", 0.4)),
         )
     }
     text = (Path(__file__).parent / "why_it_works.md").read_text()

@@ -49,7 +49,8 @@ def infos_between(infos: Mapping[str, Any], begin: int, end: int, steps: int) ->
     """Infos of the steps from `begin` to before `end`, of an episode of so many steps.
 
     Entries that Minari collects are (steps + 1, ...), as observations are: what a reset told comes first. Others may be
-    (steps, ...), as actions are. What is neither holds for the whole episode and goes with nothing less.
+    (steps, ...), as actions are. What is neither holds for the whole episode and goes with nothing less. Length is all
+    there is to tell by: a goal of 8 numbers in an episode of 8 steps would be cut.
     """
     found: dict[str, Any] = {}
     for name, values in infos.items():

@@ -10,7 +10,8 @@ every state the action of another pair, drawn at random. So
 has three unknowns, found by expectation maximisation: no clean pair and no corruption rate is asked for. In rare states
 m is larger, by a slope that is learned as well.
 
-Where a rival was learned from what is not trusted, single pairs are compared with both (`beside_a_rival`).
+Where a rival was learned from what is not trusted, single pairs are compared with both, and a third law is that of
+distances from the rival (`beside_a_rival`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Calibration:
     """What distances (N,) say."""
 
     good: Floats  # (N,) the probability that each pair is good
-    log_ratio: Floats  # (N,) log p(d | bad) − log p(d | good)
+    log_ratio: Floats  # (N,) log p(d | bad) − log p(d | good); beside a rival, that of actions
     explains: bool
     """Whether the policy explains the pairs at all; if not, nothing else here means much."""
 
@@ -142,10 +143,14 @@ def beside_a_rival(
     found = log_found - excess
     kinds = np.stack([good, (1 - good) * (log_rival >= log_found), (1 - good) * (log_rival < log_found)])  # (3, N)
     log = np.zeros_like(kinds)
+    farthest = float(found[bad.argmax()])  # where the shuffled law is highest, of the places that pairs have
     for _ in range(ITERATIONS):
         share = np.clip(kinds.mean(1), 1e-3, None)
-        log[0] = stats.norm.logpdf(found, *_place_and_width(found, kinds[0])) - dimensions * log_found
-        log[1] = np.log(bad) - dimensions * log_found
+        near = stats.norm.logpdf(found, *_place_and_width(found, kinds[0]))
+        log[0] = near - dimensions * log_found
+        # Beyond all that was shuffled the tail of the good would be the thicker one; farther is never better.
+        least = near + np.log((share[1] + share[2]) / share[1])  # as likely to be bad of some kind as to be good
+        log[1] = np.where(found > farthest, np.maximum(np.log(bad), least), np.log(bad)) - dimensions * log_found
         log[2] = stats.norm.logpdf(log_rival, *_place_and_width(log_rival, kinds[2])) - dimensions * log_rival
         log += np.log(share / share.sum())[:, None]
         before, kinds = kinds, np.exp(log - log.max(0))

@@ -1,10 +1,11 @@
 """Conflict: whose action is not what the others do in such states, judged only by networks that never saw the pair.
 
 Round by round, in every part of the data (a fold of whole episodes) the action of each pair is compared with what two
-policies would do that learned from the other parts: one from the pairs that are trusted so far (at first all, or those
-of single pairs that do not contradict the winner of a `duel`), and from the second round on a
-rival from those that are not. A pair's distances to both tell how probable it is that the pair is good (see `opinions`
-and `calibration`), and the probable ones are trusted in the next round, until hardly a verdict changes.
+policies would do that learned from the other parts: one from the pairs that are trusted so far (at first all; of single
+pairs, those that do not contradict the winner of a `duel`), and a rival from those that are not. A pair's distances to
+them tell how probable it is that the pair is good (see `opinions` and `calibration`), and the probable ones are trusted
+in the next round, until hardly a verdict changes. The rival of single pairs also learns from foreign ones, and is heard
+from the second round on.
 
 The rival is there because a demonstrator with a policy of its own may win: it is learned as well as the good one, and
 with 40 % of the pairs it is the one a network takes up in some region. So where the rival explains clearly more of the
@@ -116,7 +117,7 @@ class Court:
     ) -> list[Judgement]:
         """One judgement for each of many data sets, all networks of a round in one fleet.
 
-        Only eligible pairs (N,) are learned from; all are judged.
+        The trusted policy learns from eligible pairs (N,) only; all are judged.
         """
         fewest = min(len(pairs) for pairs in demonstrations)
         if fewest <= MINIMUM_PAIRS:
@@ -193,8 +194,8 @@ def _first_trust(pairs: Demonstrations, eligible: Flags, seed: int) -> Flags:
     trusted = np.array(eligible)
     if _single(pairs):
         rows = np.flatnonzero(eligible)
-        states = Affine.of(pairs.observations).forward(pairs.observations[rows])
-        trusted[rows] = uncontradicted(states, Affine.of(pairs.actions).forward(pairs.actions[rows]), seed)
+        states, actions = pairs.observations[rows], pairs.actions[rows]
+        trusted[rows] = uncontradicted(Affine.of(states).forward(states), Affine.of(actions).forward(actions), seed)
     return trusted
 
 

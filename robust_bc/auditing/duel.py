@@ -9,7 +9,8 @@ good policy of one region is the same as that of the next. Gaussian processes ar
 with shares that do not depend on the state (Lázaro-Gredilla, Van Vaerenbergh & Lawrence, "Overlapping mixtures of
 Gaussian processes for the data association problem", 2012) is fitted by annealed expectation maximisation. Predictions
 leave the pair itself out, which for Gaussian processes costs nothing. There are many local optima, so several starts
-are made, and the likelihood of pairs left out chooses.
+are made, and the likelihood of pairs left out chooses. It may also say that there is no duel: where one function with
+more noise explains all pairs about as well, as with clean pairs or an unsteady hand, all of them stand.
 
 Two functions can also share one policy between them, each in regions of its own. So it is not asked who owns a pair,
 but whether it contradicts the function that owns most: whether its action is farther off than that function's
@@ -22,8 +23,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import lapack, solve_triangular
 from scipy.spatial.distance import cdist
+
+from robust_bc.errors import RobustBCError
 
 Floats = NDArray[np.floating]
 Flags = NDArray[np.bool_]
@@ -31,18 +34,23 @@ Flags = NDArray[np.bool_]
 FEWEST, MOST = 50, 800
 """Pairs below which there is no duel, and pairs that take part, drawn at random: work grows with their cube."""
 STARTS = 5
-"""The first gives everything to one function, the others half and half at random."""
+"""The first gives nearly everything to one function, the others 50 to 70 % of each pair at random."""
 ANNEALED, MORE = 40, 8
 """Steps of expectation maximisation of a start, and after each time that the first function is offered more."""
 OFFERS = 3
+NOISES = (0.002, 0.006, 0.02, 0.06, 0.2, 0.6, 1.0)
 FIRST_NOISE, LEAST_NOISE = 0.3, 0.002
 """Variance of actions around a function, in units of their own: where it begins, and its limit."""
 CONTRADICTION = 5.0
 """Squared distance in units of the first function's variance, per dimension, from which a pair contradicts it."""
+CLEARLY = 1.0
+"""Log likelihood per pair by which two functions must explain more than one: two have more to fit with. A tenth of
+contradicting pairs is worth several times as much."""
 OFFERED = 2.0
 """The same, up to which pairs of others are offered to it."""
 LEAST_SHARE, LEAST_WEIGHT = 0.01, 1e-3
-QUERIES = 20_000
+LEAST_VARIANCE = 1e-6
+QUERIES = 5_000
 """Pairs that are looked up at a time, which bounds the memory."""
 
 
@@ -64,9 +72,9 @@ class _Stand:
 def uncontradicted(states: Floats, actions: Floats, seed: int) -> Flags:
     """(N,) pairs that do not contradict the function that explains most; states (N, S) and actions (N, A) are scaled.
 
-    All of them, where there are too few pairs or no two actions differ.
+    All of them, where one function explains everything about as well, or there is too little to tell by.
     """
-    alive = actions.std(0) > 0
+    alive = np.ptp(actions, axis=0) > 0
     calm = np.ones(len(states), np.bool_)
     if len(states) < FEWEST or not alive.any():
         return calm
@@ -79,15 +87,29 @@ def uncontradicted(states: Floats, actions: Floats, seed: int) -> Flags:
     kernel = np.exp(-squared / (2 * width)).astype(np.float32)
     targets = actions[some][:, alive].astype(np.float32)
     best = max((_start(kernel, targets, number, generator) for number in range(STARTS)), key=lambda s: s.likelihood)
-    calm[some] = best.away[best.first] < CONTRADICTION
+    if best.likelihood < alone(kernel, targets) + CLEARLY:
+        return calm
+    noise = best.noise / np.clip(best.owners[best.first], LEAST_WEIGHT, 1)
     others = np.setdiff1d(np.arange(len(states)), some)
-    weight = best.owners[best.first]
     for start in range(0, len(others), QUERIES):
         rows = others[start : start + QUERIES]
-        across = np.exp(-cdist(states[rows], states[some], "sqeuclidean") / (2 * width)).astype(np.float32)
-        away = _distance(kernel, across, best.noise, weight, targets, actions[rows][:, alive])
+        across = np.exp(-cdist(states[rows], states[some], "sqeuclidean") / (2 * width)).astype(np.float32)  # (Q, L)
+        predicted, spread = elsewhere(kernel, noise, targets, across)
+        away = ((actions[rows][:, alive] - predicted) ** 2).mean(1) / (spread + best.noise)
         calm[rows] = away < CONTRADICTION
+    calm[some] = best.away[best.first] < CONTRADICTION
     return calm
+
+
+def alone(kernel: Floats, targets: Floats) -> float:
+    """The mean log likelihood of pairs left out if one function owns all of them, with the best of some noises."""
+    dimensions, found = targets.shape[1], []
+    for noise in NOISES:
+        predicted, spread = left_out(kernel, np.full(len(targets), noise), targets)
+        variance = spread + noise
+        squared = ((targets - predicted) ** 2).sum(1)
+        found.append(float((-0.5 * squared / variance - 0.5 * dimensions * np.log(variance)).mean()))
+    return max(found)
 
 
 def _start(kernel: Floats, targets: Floats, number: int, generator: np.random.Generator) -> _Stand:
@@ -137,28 +159,31 @@ def left_out(kernel: Floats, noise: Floats, targets: Floats) -> tuple[Floats, Fl
 
     `noise` (N,) is the variance of each pair's action: a pair of little weight has much.
     """
-    matrix = kernel.copy()
-    matrix[np.diag_indices(len(matrix))] += noise
-    inverse = _inverse(matrix)
+    half, _ = lapack.spotri(_factor(kernel, noise), lower=1)
+    inverse = np.tril(half) + np.tril(half, -1).T
     diagonal = np.diag(inverse)
-    return targets - inverse @ targets / diagonal[:, None], np.maximum(1 / diagonal - noise, 1e-6)
+    return targets - inverse @ targets / diagonal[:, None], np.maximum(1 / diagonal - noise, LEAST_VARIANCE)
 
 
-def _distance(kernel: Floats, across: Floats, noise: float, weight: Floats, targets: Floats, actions: Floats) -> Floats:
-    """(Q,) squared distance of actions (Q, A) at other states from the function, per dimension, over its variance."""
-    matrix = kernel.copy()
-    matrix[np.diag_indices(len(matrix))] += noise / np.clip(weight, LEAST_WEIGHT, 1)
-    inverse = _inverse(matrix)
-    variance = np.maximum(1 - ((across @ inverse) * across).sum(1), 1e-6) + noise
-    return np.asarray(((actions - across @ (inverse @ targets)) ** 2).mean(1) / variance)
+def elsewhere(kernel: Floats, noise: Floats, targets: Floats, across: Floats) -> tuple[Floats, Floats]:
+    """What a Gaussian process says at other states, from their kernel (Q, N): (Q, A) means and (Q,) variances.
+
+    By the factor itself: from an inverse in single precision the variance would be rounding.
+    """
+    factor = _factor(kernel, noise)
+    reached = solve_triangular(factor, across.T, lower=True, check_finite=False)  # (N, Q)
+    known = solve_triangular(factor, targets, lower=True, check_finite=False)
+    return reached.T @ known, np.maximum(1 - (reached**2).sum(0), LEAST_VARIANCE)
 
 
-def _inverse(matrix: Floats) -> Floats:
-    """Of a symmetric positive matrix, by Cholesky's factors."""
-    factor, failed = lapack.spotrf(matrix.astype(np.float32), lower=1)
-    assert not failed, "kernel and noise are positive"
-    half, _ = lapack.spotri(factor, lower=1)
-    return np.asarray(np.tril(half) + np.tril(half, -1).T)
+def _factor(kernel: Floats, noise: Floats) -> Floats:
+    """Cholesky's lower factor of a kernel with noise on its diagonal."""
+    matrix = kernel.astype(np.float32)
+    matrix[np.diag_indices(len(matrix))] += noise
+    factor, failed = lapack.spotrf(matrix, lower=1)
+    if failed:
+        raise RobustBCError("the states are too much alike to be told apart; give them with more digits.")
+    return np.asarray(factor)
 
 
 def _shares(log: Floats, power: float) -> Floats:

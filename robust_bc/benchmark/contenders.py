@@ -59,12 +59,13 @@ def find_contender(name: str) -> Contender:
     """The contender of that name, or an error that lists the known ones."""
     if name == ORACLE:
         return Contender(ORACLE, ORACLE_METHOD, clean_only=True)
-    method = check_method(name.removesuffix(TOLD).removesuffix(RESTARTED))
-    if name.endswith(RESTARTED):
+    suffix = next((one for one in (TOLD, RESTARTED) if name.endswith(one)), "")
+    method = check_method(name.removesuffix(suffix))
+    if suffix == RESTARTED:
         if not isinstance(get_method(method), NetworkMethod):
             raise RobustBCError(f"method '{method}' trains no networks, so there is no '{name}'.")
         return Contender(name, method, restarted=True)
-    if not name.endswith(TOLD):
+    if not suffix:
         return Contender(name, method)
     if not _takes_rate(method):
         raise RobustBCError(f"method '{method}' takes no share of bad pairs, so there is no '{name}'.")

@@ -96,7 +96,10 @@ def _ahead(results: Results, shown: Shown) -> list[str]:
     clean = [verdict for verdict in verdicts_of_all if verdict.rate == 0]
     lost = [f"{verdict.place} ({', '.join(verdict.behind)})" for verdict in clean if verdict.behind]
     if clean:
-        sentences.append(f"With clean pairs it is worse than another in {len(lost)} of {len(clean)}{_named(lost)}.")
+        sentences.append(
+            f"With clean pairs it is worse than another, beyond that interval, in {len(lost)} of {len(clean)} tasks"
+            f"{_named(lost)}."
+        )
     return sentences
 
 

@@ -105,6 +105,17 @@ def test_two_pairs_cannot_judge_each_other() -> None:
         Court("mlp", SHORT, "cpu").judge([pairs], [everybody(pairs)], [0])
 
 
+def test_whole_episodes_need_no_duel(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*args: Any) -> Flags:
+        raise AssertionError("episodes vouch for their pairs")
+
+    monkeypatch.setattr(conflict, "uncontradicted", never)
+    pairs = flipped_episodes(0.3, episodes=6, length=5)
+    Court("mlp", SHORT, "cpu").judge([pairs], [everybody(pairs)], [0])
+    with pytest.raises(AssertionError, match="vouch"):
+        Court("mlp", SHORT, "cpu").judge([single_pairs(0.3)], [everybody(single_pairs(0.3))], [0])
+
+
 def test_foreign_episodes_are_judged_but_never_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:
     spy = Spy(monkeypatch)
     pairs = flipped_episodes(0.3)

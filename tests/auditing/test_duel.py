@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 from robust_bc.auditing import duel
-from robust_bc.auditing.duel import left_out, uncontradicted
+from robust_bc.auditing.duel import CLEARLY, LEAST_NOISE, alone, elsewhere, left_out, uncontradicted
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -59,10 +60,44 @@ def test_what_stands_is_good(how: str, rate: float) -> None:
         assert stands[~bad].mean() > 0.85
 
 
-def test_clean_pairs_stand() -> None:
-    for seed in range(2):
-        states, actions, _ = mix(0.0, "flip", seed)
-        assert uncontradicted(states, actions, seed).mean() > 0.9
+def test_elsewhere_is_the_formula_with_as_little_noise_as_there_may_be() -> None:
+    """In double precision; by an inverse in single precision the variance would be off by more than its size."""
+    generator = np.random.default_rng(0)
+    points, asked, targets = (generator.uniform(-1, 1, shape) for shape in ((400, 2), (50, 2), (400, 3)))
+    kernel, across = (np.exp(-((at[:, None] - points) ** 2).sum(2) / 2) for at in (points, asked))
+    noise = np.full(400, LEAST_NOISE)
+    means, variances = elsewhere(kernel.astype(np.float32), noise, targets, across.astype(np.float32))
+    inverse = np.linalg.inv(kernel + np.diag(noise))
+    assert means == pytest.approx(across @ inverse @ targets, abs=5e-3)
+    literal = 1 - ((across @ inverse) * across).sum(1)
+    assert np.median(np.abs(variances - literal) / literal) < 0.1
+
+
+def test_one_function_alone_by_its_formula() -> None:
+    generator = np.random.default_rng(0)
+    points, targets = generator.normal(size=(30, 2)), generator.normal(size=(30, 2))
+    kernel = np.exp(-((points[:, None] - points) ** 2).sum(2) / 2)
+    literal = []
+    for noise in duel.NOISES:
+        means, spread = left_out(kernel.astype(np.float32), np.full(30, noise), targets)
+        normal = stats.norm.logpdf(targets, means, np.sqrt(spread + noise)[:, None]).sum(1).mean()
+        literal.append(normal + np.log(2 * np.pi))  # constants are left out: one ln(2π)/2 for each dimension
+    assert alone(kernel.astype(np.float32), targets) == pytest.approx(max(literal), abs=1e-4)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3, 1.0])
+def test_clean_pairs_stand_however_unsteady_the_hand(noise: float) -> None:
+    states, actions, _ = mix(0.0, "flip", 0)
+    shaken = actions + noise * np.random.default_rng(1).normal(size=actions.shape)
+    assert uncontradicted(states, shaken / shaken.std(0), 0).all()
+
+
+def test_two_functions_must_be_clearly_better_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    states, actions, bad = mix(0.4, "other", 1, count=150)
+    assert uncontradicted(states, actions, 0)[bad].mean() < 0.1
+    usual = duel.alone
+    monkeypatch.setattr(duel, "alone", lambda kernel, targets: usual(kernel, targets) + 100 * CLEARLY)
+    assert uncontradicted(states, actions, 0).all()
 
 
 def test_all_are_asked_where_some_take_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,5 +120,7 @@ def test_where_there_is_nothing_to_tell_all_stand() -> None:
     assert uncontradicted(states[: duel.FEWEST - 1], actions[: duel.FEWEST - 1], 0).all()
     assert uncontradicted(states, np.zeros_like(actions), 0).all()
     assert uncontradicted(np.zeros_like(states), actions, 0).all()
-    locked = np.column_stack([actions, np.zeros(60)])  # a joint that never moves says nothing
+    states, actions, bad = mix(0.4, "other", 0, count=150)
+    locked = np.column_stack([actions, np.full(150, 0.1, np.float32)])  # a joint that never moves says nothing
     assert np.array_equal(uncontradicted(states, locked, 0), uncontradicted(states, actions, 0))
+    assert not uncontradicted(states, locked, 0)[bad].all()

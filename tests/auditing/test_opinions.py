@@ -91,3 +91,29 @@ def test_densities_of_actions_are_compared_not_those_of_distances() -> None:
     ]
     slopes = [np.polyfit((log_found - log_rival)[np.abs(r) < 20], r[np.abs(r) < 20], 1)[0] for r in ratios]
     assert slopes[1] > slopes[0] + 3
+
+
+def test_farther_is_never_better_beside_a_rival() -> None:
+    """Beyond all that was shuffled both laws are next to nothing, and a wide one of the good is no excuse."""
+    generator = np.random.default_rng(2)
+    log_found = np.r_[generator.normal(-1, 0.8, 300), generator.normal(0.2, 0.2, 100), 1.6, 2.0]
+    log_rival = np.r_[generator.normal(0.2, 0.2, 300), generator.normal(-1, 0.5, 100), 1.8, 2.2]
+    law = stats.norm.pdf(log_found, 0.2, 0.2) + 1e-9
+    good, ratio = beside_a_rival(log_found, log_rival, np.zeros(402), law, np.full(402, 0.7), 1)
+    assert (ratio[-2:] > -1e-6).all()
+    assert (good[-2:] < good[:300].mean()).all()
+
+
+def test_rare_states_are_forgiven_beside_a_rival() -> None:
+    """Of two pairs equally far from both, the one in a rarer state is the better one."""
+    generator = np.random.default_rng(3)
+    rare = np.arange(600) % 2 == 0
+    bad = np.arange(600) % 6 < 2
+    excess = np.where(rare, 0.8, 0.0)
+    log_found = np.where(bad, 0.0, -2.0 + excess) + generator.normal(0, 0.2, 600)
+    log_found[:2], log_rival = -1.0, np.where(bad, -2.0, 0.0) + generator.normal(0, 0.2, 600)
+    log_rival[:2] = -0.6
+    law = stats.norm.pdf(log_found - excess, 0.0, 0.3)
+    good, _ = beside_a_rival(log_found, log_rival, excess, law, np.where(bad, 0.1, 0.9), 2)
+    assert good[0] > 0.8
+    assert good[1] < good[0] - 0.2

@@ -183,9 +183,17 @@ def test_sentences_say_who_is_ahead_and_who_is_not() -> None:
 def test_whoever_loses_on_clean_pairs_is_told() -> None:
     hows, methods = ("flip", "uniform"), ("choicenet-clean", "mlp", "mdn")
     for worse, said in (
-        ({"choicenet-clean"}, "With clean pairs it is worse than another in 1 of 1 (halfcheetah clean (mlp, mdn))."),
-        ({"choicenet-clean", "mdn"}, "With clean pairs it is worse than another in 1 of 1 (halfcheetah clean (mlp))."),
-        ({"mlp"}, "With clean pairs it is worse than another in 0 of 1."),
+        (
+            {"choicenet-clean"},
+            "With clean pairs it is worse than another, beyond that interval, in 1 of 1 tasks"
+            " (halfcheetah clean (mlp, mdn)).",
+        ),
+        (
+            {"choicenet-clean", "mdn"},
+            "With clean pairs it is worse than another, beyond that interval, in 1 of 1 tasks"
+            " (halfcheetah clean (mlp)).",
+        ),
+        ({"mlp"}, "With clean pairs it is worse than another, beyond that interval, in 0 of 1 tasks."),
     ):
 
         def value(key: Key, worse: set[str] = worse) -> float:

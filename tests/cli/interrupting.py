@@ -25,7 +25,7 @@ def interrupted(words: str, folder: Path, first: str) -> str:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate()
+        _, told = process.communicate(timeout=LONGEST_WAIT)
     finally:
         process.kill()
     assert process.returncode == 130

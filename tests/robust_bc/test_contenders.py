@@ -36,6 +36,8 @@ def test_all_are_the_methods_and_those_that_can_be_told_the_rate() -> None:
         ("mlp+rate", "method 'mlp' takes no share of bad pairs, so there is no 'mlp\\+rate'"),
         ("gpr+restarts", "method 'gpr' trains no networks, so there is no 'gpr\\+restarts'"),
         ("trimed+restarts", "there is no method 'trimed'"),
+        ("trimmed+restarts+rate", "there is no method 'trimmed\\+restarts'"),
+        ("trimmed+rate+restarts", "there is no method 'trimmed\\+rate'"),
         ("trimed", "there is no method 'trimed' \\(did you mean 'trimmed'\\?\\)"),
         ("trimed+rate", "there is no method 'trimed'"),
     ],
