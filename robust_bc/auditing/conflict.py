@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from robust_bc.auditing.calibration import Calibration
 from robust_bc.auditing.duel import uncontradicted
 from robust_bc.auditing.opinions import form_opinion
-from robust_bc.auditing.provenance import SAME_FUTURE, groups, has_majority, strange
+from robust_bc.auditing.provenance import SAME_FUTURE, groups_by_cuts, has_majority, strange
 from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.fitting import Progress, fit_fleet
@@ -87,13 +87,17 @@ class Court:
     def foreign(self, demonstrations: Sequence[Demonstrations], seeds: Sequence[int]) -> list[Flags]:
         """(N,) for each of many data sets: pairs of groups that lead elsewhere and act otherwise than most."""
         foreign = [np.zeros(len(pairs), np.bool_) for pairs in demonstrations]
-        for same in SAME_FUTURE:
-            found = {
-                which: groups(demonstrations[which], seeds[which], same)
-                for which, flags in enumerate(foreign)
-                if not flags.any() and (same == SAME_FUTURE[0] or _single(demonstrations[which]))
-            }
-            asked = [which for which, group in found.items() if group.any() and has_majority(group)]
+        by_cuts = [
+            groups_by_cuts(pairs, seed, SAME_FUTURE if _single(pairs) else SAME_FUTURE[:1])
+            for pairs, seed in zip(demonstrations, seeds, strict=True)
+        ]
+        for cut in range(len(SAME_FUTURE)):
+            found = {which: cuts[cut] for which, cuts in enumerate(by_cuts) if cut < len(cuts)}
+            asked = [
+                which
+                for which, group in found.items()
+                if not foreign[which].any() and group.any() and has_majority(group)
+            ]
             if not asked:
                 continue
             largest = [

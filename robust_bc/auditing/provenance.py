@@ -21,6 +21,8 @@ pairs are grouped by a sample of `LANDMARKS` of them, and each of the others by 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -52,32 +54,41 @@ honest group with single bad actions in it, the good ones shall count."""
 SHUFFLES = 5
 
 
-def groups(demonstrations: Demonstrations, seed: int = 0, same: float = SAME_FUTURE[0]) -> Index:
-    """(N,) the group of each pair by where it leads: 0 is the largest. All are 0 where successors are not known.
+def groups(demonstrations: Demonstrations, seed: int = 0) -> Index:
+    """(N,) the group of each pair by where it leads: 0 is the largest. All are 0 where successors are not known."""
+    return groups_by_cuts(demonstrations, seed, SAME_FUTURE[:1])[0]
 
-    `same` is the mean cosine from which two groups are one.
-    """
+
+def groups_by_cuts(demonstrations: Demonstrations, seed: int, cuts: Sequence[float]) -> list[Index]:
+    """(N,) for each of some cosines from which two groups are one; futures are looked at once for all of them."""
     if demonstrations.successors is None or len(demonstrations) <= NEIGHBOURS + 1:
-        return np.zeros(len(demonstrations), np.int64)
+        return [np.zeros(len(demonstrations), np.int64)] * len(cuts)
     scale = Affine.of(demonstrations.observations)
     before, after = scale.forward(demonstrations.observations), scale.forward(demonstrations.successors)
     grouping = Grouping.of(demonstrations.episodes)
     episode = grouping.places
     chosen = _landmarks(grouping, episode, seed)
-    group = put_together(similarity(before[chosen], after[chosen]), episode[chosen], same)  # (L,)
+    similar = similarity(before[chosen], after[chosen])
+    found = [put_together(similar, episode[chosen], same) for same in cuts]  # (L,) each
     if len(chosen) == len(before):
-        return _by_size(group)
+        return [_by_size(group) for group in found]
     # An episode is of one group throughout, and its own landmarks know which; one without asks those nearby.
-    known = np.full(len(grouping.names), -1)
+    has_landmark = np.zeros(len(grouping.names), np.bool_)
+    has_landmark[episode[chosen]] = True
+    homeless = np.flatnonzero(~has_landmark[episode])
+    nearest = _nearest(before[chosen], before[homeless]) if len(homeless) else np.zeros(0, np.int64)
+    return [_by_size(_spread(group, episode, chosen, homeless, nearest)) for group in found]
+
+
+def _spread(group: Index, episode: Index, chosen: Index, homeless: Index, nearest: Index) -> Index:
+    """(N,) from landmarks (L,) to all pairs; an episode without takes the one that most of its pairs are nearest to."""
+    known = np.full(int(episode.max()) + 1, -1)
     known[episode[chosen]] = group
-    homeless = np.flatnonzero(known[episode] < 0)
-    if len(homeless):
-        width = int(group.max()) + 1
-        ballots = episode[homeless] * width + group[_nearest(before[chosen], before[homeless])]
-        names, votes = np.unique(ballots, return_counts=True)
-        for_most = names[np.argsort(votes, kind="stable")]  # the last one of an episode has most votes, and stays
-        known[for_most // width] = for_most % width
-    return _by_size(known[episode])
+    width = int(group.max()) + 1
+    names, votes = np.unique(episode[homeless] * width + group[nearest], return_counts=True)
+    for_most = names[np.argsort(votes, kind="stable")]  # the last one of an episode has most votes, and stays
+    known[for_most // width] = for_most % width
+    return np.asarray(known[episode])
 
 
 def strange(

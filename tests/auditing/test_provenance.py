@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from robust_bc.auditing.provenance import (
     NEIGHBOURS,
     SAME_FUTURE,
     groups,
+    groups_by_cuts,
     put_together,
     similarity,
     strange,
@@ -147,21 +149,29 @@ def test_single_pairs_with_a_few_links_between_are_told_by_a_finer_cut(monkeypat
     """Two circles whose futures are a little alike: one group by the first cut, two by the second."""
     court = Court("mlp", QUICK, "cpu")
     both = together(cycle(120, 0.0), cycle(60, 3.0, np.pi))
-    asked: list[float] = []
+    finest = np.repeat([0, 1], [60, 120])  # would have another majority, and is not asked
 
-    def grouped(pairs: Demonstrations, seed: int, same: float) -> NDArray[np.int64]:
-        asked.append(same)
-        return np.repeat([0, int(same > SAME_FUTURE[0])], [120, 60])
+    def grouped(pairs: Demonstrations, seed: int, cuts: Sequence[float]) -> list[NDArray[np.int64]]:
+        return [np.zeros(180, np.int64), np.repeat([0, 1], [120, 60]), finest][: len(cuts)]
 
-    monkeypatch.setattr(conflict, "groups", grouped)
+    monkeypatch.setattr(conflict, "groups_by_cuts", grouped)
     assert court.foreign([both], [0])[0].tolist() == [False] * 120 + [True] * 60
-    assert asked == list(SAME_FUTURE[:2])  # and no finer than needed
-    asked.clear()
     whole = replace(both, episodes=np.arange(180) // 10)
-    assert not court.foreign([whole], [0])[0].any()
-    assert asked == [SAME_FUTURE[0]]  # the futures of episodes are surer
+    assert not court.foreign([whole], [0])[0].any()  # the futures of episodes are surer: one cut is enough
 
 
 def test_a_finer_cut_makes_more_groups() -> None:
     similar = np.array([[1, 0.9, 0.3], [0.9, 1, 0.3], [0.3, 0.3, 1]])
     assert [put_together(similar, np.arange(3), same).max() for same in (0.2, 0.35, 0.95)] == [0, 1, 2]
+
+
+def test_cuts_are_those_that_are_made_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = together(cycle(120, 0.0), cycle(60, 3.0, np.pi))
+    for landmarks in (1500, 90):  # all of them, and those whose neighbours speak for the others
+        monkeypatch.setattr(provenance, "LANDMARKS", landmarks)
+        at_once = groups_by_cuts(both, 0, SAME_FUTURE)
+        assert len(at_once) == len(SAME_FUTURE)
+        for same, found in zip(SAME_FUTURE, at_once, strict=True):
+            assert np.array_equal(found, groups_by_cuts(both, 0, [same])[0])
+        assert np.array_equal(at_once[0], groups(both))
+        assert len(np.unique(at_once[0])) > 1
