@@ -168,8 +168,8 @@ PAGES = {
             Part(
                 "40 % on seeds that nobody had looked at",
                 "self-cleaning-fresh",
-                "robust-bc benchmark mujoco --methods mlp,choicenet-clean --rates 0.4 --seed 100 --seeds 3"
-                " --out runs/benchmark-mujoco-fresh",
+                "robust-bc benchmark mujoco --methods mlp,choicenet-clean --hows relabel,rollout --rates 0.4"
+                " --seed 100 --seeds 3 --out runs/benchmark-mujoco-fresh",
             ),
         ),
     ),
