@@ -117,3 +117,15 @@ def test_rare_states_are_forgiven_beside_a_rival() -> None:
     good, _ = beside_a_rival(log_found, log_rival, excess, law, np.where(bad, 0.1, 0.9), 2)
     assert good[0] > 0.8
     assert good[1] < good[0] - 0.2
+
+
+def test_rareness_that_all_share_changes_nothing() -> None:
+    """It shifts the law of the good, not the room that actions have."""
+    generator = np.random.default_rng(4)
+    log_found, log_rival = generator.normal(-1, 0.6, (2, 400))
+    law = stats.norm.pdf(log_found, 0.0, 0.5)
+    believed = np.where(log_found < -1, 0.9, 0.4)
+    plain, _ = beside_a_rival(log_found, log_rival, np.zeros(400), law, believed, 3)
+    shifted, _ = beside_a_rival(log_found, log_rival, np.full(400, 0.7), law, believed, 3)
+    assert shifted == pytest.approx(plain, abs=1e-4)
+    assert 0.1 < plain.mean() < 0.9
