@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from robust_bc.auditing.conflict import Court, Judgement
+from robust_bc.auditing.pooling import single_pairs
 from robust_bc.auditing.results import Audit, Estimate
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
@@ -98,7 +99,7 @@ def _audit(
     sources: Sequence[str] | None,
     dataset: str | None,
 ) -> Audit:
-    if np.unique(pairs.episodes).size == len(pairs):
+    if single_pairs(pairs.episodes):
         # A single pair may stand among strangers, where all begin; it is none of them if it does what is expected.
         outside = np.where(judgement.good > SURELY_KNOWN, 0.0, outside)
     quality = (1 - outside) * judgement.good

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from robust_bc.auditing.calibration import Calibration
 from robust_bc.auditing.duel import uncontradicted
 from robust_bc.auditing.opinions import form_opinion
+from robust_bc.auditing.pooling import single_pairs
 from robust_bc.auditing.provenance import SAME_FUTURE, groups_by_cuts, has_majority, strange
 from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
@@ -88,7 +89,7 @@ class Court:
         """(N,) for each of many data sets: pairs of groups that lead elsewhere and act otherwise than most."""
         foreign = [np.zeros(len(pairs), np.bool_) for pairs in demonstrations]
         by_cuts = [
-            groups_by_cuts(pairs, seed, SAME_FUTURE if _single(pairs) else SAME_FUTURE[:1])
+            groups_by_cuts(pairs, seed, SAME_FUTURE if single_pairs(pairs.episodes) else SAME_FUTURE[:1])
             for pairs, seed in zip(demonstrations, seeds, strict=True)
         ]
         for cut in range(len(SAME_FUTURE)):
@@ -131,7 +132,7 @@ class Court:
             _first_trust(pairs, flags, seed) if self.duel else np.array(flags)
             for pairs, flags, seed in zip(demonstrations, eligible, seeds, strict=True)
         ]
-        single = [_single(pairs) for pairs in demonstrations]
+        single = [single_pairs(pairs.episodes) for pairs in demonstrations]
         opinions: list[list[Calibration]] = [[] for _ in demonstrations]
         settled = [False] * len(demonstrations)
         for number in range(MOST_ROUNDS):
@@ -196,7 +197,7 @@ class Court:
 def _first_trust(pairs: Demonstrations, eligible: Flags, seed: int) -> Flags:
     """(N,) all that are eligible; of single pairs, those that do not contradict the winner of a duel."""
     trusted = np.array(eligible)
-    if _single(pairs):
+    if single_pairs(pairs.episodes):
         rows = np.flatnonzero(eligible)
         states, actions = pairs.observations[rows], pairs.actions[rows]
         trusted[rows] = uncontradicted(Affine.of(states).forward(states), Affine.of(actions).forward(actions), seed)
@@ -212,11 +213,6 @@ def _doubted(eligible: Flags, trusted: Flags, single: bool, number: int) -> Flag
     if not single:
         return eligible & ~trusted
     return ~trusted & (number > 0)
-
-
-def _single(pairs: Demonstrations) -> bool:
-    """Whether every pair is an episode of its own."""
-    return np.unique(pairs.episodes).size == len(pairs)
 
 
 def deal(episodes: NDArray[np.int64], mark: tuple[int, int]) -> NDArray[np.int64]:

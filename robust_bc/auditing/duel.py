@@ -44,8 +44,7 @@ FIRST_NOISE, LEAST_NOISE = 0.3, 0.002
 CONTRADICTION = 5.0
 """Squared distance in units of the first function's variance, per dimension, from which a pair contradicts it."""
 CLEARLY = 1.0
-"""Log likelihood per pair by which two functions must explain more than one: two have more to fit with. A tenth of
-contradicting pairs is worth several times as much."""
+"""Log likelihood per pair by which two functions must explain more than one: two have more to fit with."""
 OFFERED = 2.0
 """The same, up to which pairs of others are offered to it."""
 LEAST_SHARE, LEAST_WEIGHT = 0.01, 1e-3

@@ -28,6 +28,11 @@ episodes take no longer than a thousand."""
 Floats = NDArray[np.float64]
 
 
+def single_pairs(episodes: NDArray[np.int64]) -> bool:
+    """Whether every pair is an episode of its own, from the episode (N,) of each."""
+    return np.unique(episodes).size == len(episodes)
+
+
 @dataclass(frozen=True, eq=False)
 class Grouping:
     """Which pairs make up which of E episodes; the E episodes are in the order of `np.unique(episodes)`."""
