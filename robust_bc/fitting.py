@@ -161,6 +161,12 @@ class FitPlan:
 
     def computed(self, progress: ProgressCallback) -> Iterator[Policy]:
         """The policies of a method that is computed in one go, one after another."""
+        asked = self.settings.steps_before
+        total = asked + len(self.seeds)
+        plan = self.chosen(lambda share: progress(Progress(round(share * asked), total, None)))
+        yield from plan._computed(lambda done: progress(Progress(asked + done, total, None)))
+
+    def _computed(self, progress: Callable[[int], None]) -> Iterator[Policy]:
         assert isinstance(self.method, DirectMethod)
         for policy, (pairs, maps) in enumerate(zip(self.demonstrations, self.normalisations, strict=True)):
             model = self.method.fit(
@@ -169,12 +175,11 @@ class FitPlan:
                 maps.actions.forward(pairs.actions),
                 [MemberSeed(self.seeds[policy], member) for member in range(self.members)],
             )
-            progress(Progress(policy + 1, len(self.seeds), None))
+            progress(policy + 1)
             yield self._policy(policy, model, None)
 
     def chosen(self, progress: Callable[[float], None]) -> FitPlan:
         """The same plan with the pairs that its method learns from, which some methods choose first."""
-        assert isinstance(self.method, NetworkMethod)
         pairs = self.method.choose(self.settings, self.demonstrations, self.seeds, self.device, progress)
         if pairs is self.demonstrations:
             return self

@@ -34,7 +34,7 @@ UNITS = {"return": "return", "collision": "% of episodes", "lane_deviation_rms":
 """Beside the figures' axes."""
 SHORT = {"collision": "collision", "lane_deviation_rms": "deviation", "off_road": "off the road"}
 """Titles of narrow panels."""
-COLOURS = {"choicenet": HERO, "choicenet-clean": HERO, ORACLE: REFERENCE, EXPERT: REFERENCE}
+COLOURS = {"choicenet": HERO, "choicenet-clean": HERO, "gpr-clean": HERO, ORACLE: REFERENCE, EXPERT: REFERENCE}
 MOST_LINES = 8
 """More methods than these are drawn as dots, a line for each, because nobody can tell their curves apart."""
 PROTOCOL = """\

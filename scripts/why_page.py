@@ -23,7 +23,7 @@ from robust_bc.auditing.audits import judging_settings
 from robust_bc.auditing.calibration import distances
 from robust_bc.auditing.conflict import Court, deal
 from robust_bc.auditing.duel import uncontradicted
-from robust_bc.auditing.provenance import groups, similarity
+from robust_bc.auditing.provenance import Futures, similarity
 from robust_bc.cli.control_source import TeacherSource
 from robust_bc.files import write_whole
 from robust_bc.fitting import fit_fleet
@@ -194,7 +194,7 @@ def futures_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> 
     for task in TASKS:
         for how, rate in (("clean", 0.0), ("relabel", 0.3), ("rollout", 0.3)):
             chosen = mixes[task, how, rate]
-            outside = [groups(pairs, seed) > 0 for seed, pairs in enumerate(chosen)]
+            outside = Court(METHOD, judging_settings(METHOD, {}), "cpu").foreign(chosen, range(len(chosen)))
             label = [_labels(pairs) for pairs in chosen]
             count, hits = (
                 sum(int(o.sum()) for o in outside),
@@ -225,9 +225,9 @@ def draw(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> Figure:
             axis.legend(frameon=False)
         axis = figure.add_subplot(2, 3, 3 * row + 3)
         pairs = mixes[task, "rollout", 0.3][0]
-        scale = Affine.of(pairs.observations)
-        assert pairs.successors is not None
-        alike = similarity(scale.forward(pairs.observations), scale.forward(pairs.successors))
+        futures = Futures.of(pairs)
+        assert futures is not None
+        alike = similarity(futures.met)
         order = np.argsort(_labels(pairs), kind="stable")
         axis.imshow(alike[np.ix_(order, order)], cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
         edge = int((~_labels(pairs)).sum())

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from robust_bc.auditing.conflict import Court, Judgement
 from robust_bc.auditing.pooling import single_pairs
-from robust_bc.auditing.results import Audit, Estimate
+from robust_bc.auditing.results import SUSPECT_BELOW, Audit, Estimate
+from robust_bc.auditing.second_look import look_again
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.methods import get_method
+from robust_bc.methods.base import Method
 from robust_bc.methods.network import NetworkMethod
 from robust_bc.seeding import check_seed
 from robust_bc.training.checkpoint import pairs_digest
@@ -82,7 +84,7 @@ def audit_fleet(
 def judging_settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
     """Settings of the networks that judge: shorter training than a policy's, unless told otherwise."""
     known = get_method(method)
-    if isinstance(known, NetworkMethod) and type(known).choose is not NetworkMethod.choose:
+    if type(known).choose is not Method.choose:
         raise RobustBCError(f"method '{method}' audits by itself; let a plain one judge, such as choicenet.")
     settings = {"steps": STEPS} | given if isinstance(known, NetworkMethod) else dict(given)
     known.settings(settings)
@@ -99,14 +101,19 @@ def _audit(
     sources: Sequence[str] | None,
     dataset: str | None,
 ) -> Audit:
+    good = judgement.good
     if single_pairs(pairs.episodes):
         # A single pair may stand among strangers, where all begin; it is none of them if it does what is expected.
-        outside = np.where(judgement.good > SURELY_KNOWN, 0.0, outside)
-    quality = (1 - outside) * judgement.good
+        outside = np.where(good > SURELY_KNOWN, 0.0, outside)
+        if judgement.explains:
+            again = look_again(pairs, (1 - outside) * good, strangers=bool(outside.any()))
+            outside = np.where(again > SUSPECT_BELOW, 0.0, outside)
+            good = np.where(outside > 0, good, again)
+    quality = (1 - outside) * good
     return Audit(
         quality=quality,
         spread=(1 - outside) * judgement.spread,
-        conflict=1 - judgement.good,
+        conflict=1 - good,
         foreign=outside,
         episodes=pairs.episodes,
         rate=corruption_rate(quality),

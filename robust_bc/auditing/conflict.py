@@ -28,11 +28,12 @@ from robust_bc.auditing.calibration import Calibration
 from robust_bc.auditing.duel import uncontradicted
 from robust_bc.auditing.opinions import form_opinion
 from robust_bc.auditing.pooling import single_pairs
-from robust_bc.auditing.provenance import SAME_FUTURE, groups_by_cuts, has_majority, strange
+from robust_bc.auditing.strangers import MEMBERS, find_strangers
 from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.fitting import Progress, fit_fleet
 from robust_bc.normalisation import Affine
+from robust_bc.policy import Policy
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -87,31 +88,16 @@ class Court:
 
     def foreign(self, demonstrations: Sequence[Demonstrations], seeds: Sequence[int]) -> list[Flags]:
         """(N,) for each of many data sets: pairs of groups that lead elsewhere and act otherwise than most."""
-        foreign = [np.zeros(len(pairs), np.bool_) for pairs in demonstrations]
-        by_cuts = [
-            groups_by_cuts(pairs, seed, SAME_FUTURE if single_pairs(pairs.episodes) else SAME_FUTURE[:1])
-            for pairs, seed in zip(demonstrations, seeds, strict=True)
-        ]
-        for cut in range(len(SAME_FUTURE)):
-            found = {which: cuts[cut] for which, cuts in enumerate(by_cuts) if cut < len(cuts)}
-            asked = [
-                which
-                for which, group in found.items()
-                if not foreign[which].any() and group.any() and has_majority(group)
+
+        def learn(places: Sequence[int], camps: Sequence[Flags]) -> list[Policy]:
+            own = [seeds[place] for place in places]
+            subsets = [
+                _learned_from(demonstrations[place], [camp], (seed, 0), 0)
+                for place, camp, seed in zip(places, camps, own, strict=True)
             ]
-            if not asked:
-                continue
-            largest = [
-                _learned_from(demonstrations[which], [found[which] == 0], (seeds[which], 0), 0) for which in asked
-            ]
-            starts = [seeds[which] for which in asked]
-            policies = fit_fleet(largest, self.method, 1, starts, self.device, **self.settings)
-            for which, policy in zip(asked, policies, strict=True):
-                pairs = demonstrations[which]
-                predicted = policy.predict(pairs.observations)[0]
-                scale = Affine.of(pairs.actions).scale
-                foreign[which] = strange(pairs.actions, predicted, found[which], scale, seeds[which])
-        return foreign
+            return fit_fleet(subsets, self.method, MEMBERS, own, self.device, **self.settings)
+
+        return find_strangers(demonstrations, seeds, learn)
 
     def judge(
         self,

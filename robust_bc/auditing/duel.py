@@ -54,7 +54,7 @@ QUERIES = 5_000
 
 
 @dataclass(frozen=True, eq=False)
-class _Stand:
+class Stand:
     """How a duel stands: N pairs, three owners (two functions, and nobody)."""
 
     likelihood: float
@@ -111,24 +111,24 @@ def alone(kernel: Floats, targets: Floats) -> float:
     return max(found)
 
 
-def _start(kernel: Floats, targets: Floats, number: int, generator: np.random.Generator) -> _Stand:
+def _start(kernel: Floats, targets: Floats, number: int, generator: np.random.Generator) -> Stand:
     """One start, and then the first function is offered what it could own as well, as long as that is likelier."""
     count = len(targets)
     share = np.full(count, 0.97) if number == 0 else 0.5 + 0.2 * generator.random(count)
     owners = np.stack([0.98 * share, 0.98 * (1 - share), np.full(count, 0.02)])
-    stand = _maximise(kernel, targets, owners, FIRST_NOISE, ANNEALED, heat=0.3)
+    stand = maximise(kernel, targets, owners, FIRST_NOISE, ANNEALED, heat=0.3)
     for _ in range(OFFERS):
         first = stand.first
         owners = stand.owners[[first, 1 - first, 2]]
         owners = np.where(stand.away[first] < OFFERED, np.array([[0.97], [0.02], [0.01]]), owners)
-        offered = _maximise(kernel, targets, owners, stand.noise, MORE, heat=1.0)
+        offered = maximise(kernel, targets, owners, stand.noise, MORE, heat=1.0)
         if offered.likelihood <= stand.likelihood:
             break
         stand = offered
     return stand
 
 
-def _maximise(kernel: Floats, targets: Floats, owners: Floats, noise: float, steps: int, heat: float) -> _Stand:
+def maximise(kernel: Floats, targets: Floats, owners: Floats, noise: float, steps: int, heat: float) -> Stand:
     """Expectation maximisation; probabilities are taken to a power that rises from `heat` to 1."""
     dimensions = targets.shape[1]
     nobody = -0.5 * (targets**2).sum(1)
@@ -150,7 +150,7 @@ def _maximise(kernel: Floats, targets: Floats, owners: Floats, noise: float, ste
         error = float((exact[:2] * squared).sum() / (dimensions * exact[:2].sum()))
         # Half of the error is put down to noise, so that it falls step by step, as the functions get better.
         noise = max(LEAST_NOISE, min(noise, 0.5 * noise + 0.25 * error))
-    return _Stand(likelihood, exact, noise, away)
+    return Stand(likelihood, exact, noise, away)
 
 
 def left_out(kernel: Floats, noise: Floats, targets: Floats) -> tuple[Floats, Floats]:
@@ -158,10 +158,11 @@ def left_out(kernel: Floats, noise: Floats, targets: Floats) -> tuple[Floats, Fl
 
     `noise` (N,) is the variance of each pair's action: a pair of little weight has much.
     """
-    half, _ = lapack.spotri(_factor(kernel, noise), lower=1)
-    inverse = np.tril(half) + np.tril(half, -1).T
+    factor = _factor(kernel, noise)
+    solved, _ = lapack.spotrs(factor, targets)  # K⁻¹y, (N, A)
+    inverse, _ = lapack.spotri(factor, overwrite_c=1)  # one triangle of K⁻¹: all that is wanted is its diagonal
     diagonal = np.diag(inverse)
-    return targets - inverse @ targets / diagonal[:, None], np.maximum(1 / diagonal - noise, LEAST_VARIANCE)
+    return targets - solved / diagonal[:, None], np.maximum(1 / diagonal - noise, LEAST_VARIANCE)
 
 
 def elsewhere(kernel: Floats, noise: Floats, targets: Floats, across: Floats) -> tuple[Floats, Floats]:
@@ -170,16 +171,16 @@ def elsewhere(kernel: Floats, noise: Floats, targets: Floats, across: Floats) ->
     By the factor itself: from an inverse in single precision the variance would be rounding.
     """
     factor = _factor(kernel, noise)
-    reached = solve_triangular(factor, across.T, lower=True, check_finite=False)  # (N, Q)
-    known = solve_triangular(factor, targets, lower=True, check_finite=False)
+    reached = solve_triangular(factor, across.T, trans="T", check_finite=False)  # (N, Q)
+    known = solve_triangular(factor, targets, trans="T", check_finite=False)
     return reached.T @ known, np.maximum(1 - (reached**2).sum(0), LEAST_VARIANCE)
 
 
 def _factor(kernel: Floats, noise: Floats) -> Floats:
-    """Cholesky's lower factor of a kernel with noise on its diagonal."""
-    matrix = kernel.astype(np.float32)
+    """Cholesky's upper factor of a kernel with noise on its diagonal; what is below the diagonal means nothing."""
+    matrix = np.array(kernel, np.float32, order="F")
     matrix[np.diag_indices(len(matrix))] += noise
-    factor, failed = lapack.spotrf(matrix, lower=1)
+    factor, failed = lapack.spotrf(matrix, clean=0, overwrite_a=1)
     if failed:
         raise RobustBCError("the states are too much alike to be told apart; give them with more digits.")
     return np.asarray(factor)

@@ -1,4 +1,4 @@
-"""Provenance: which pairs lead to which, and so which of them come from another source than most.
+"""Provenance: which pairs lead to which, and so which of them belong together.
 
 A demonstrator that goes its own way visits states of its own: nobody contradicts it there, so no action looks wrong.
 But where its pairs lead, its own pairs go on, and the others' never come. So pairs are linked to where they lead: pair
@@ -11,17 +11,13 @@ their similarity is the cosine. Pairs, or episodes by the mean similarity of the
 average linkage while their futures are similar. Phases of one gait are not taken apart, as a clustering of states would
 do, for each leads to the next.
 
-The largest group is what most demonstrations do. Another one need not be bad: it may be a part of the task that is
-seldom seen, or never left. It is foreign if what it does is not what the largest group's policy would do there, no more
-than actions drawn at random are (`strange`). If no group has more than half of the pairs, nobody is foreign.
-
-It needs the successor of each pair. It is blind to bad actions in good states: that is `conflict`'s part. A million
-pairs are grouped by a sample of `LANDMARKS` of them, and each of the others by the landmark nearest to it.
+It needs the successor of each pair, and does not look at actions: which of the groups are foreign is for `strangers` to
+say. A million pairs are grouped by a sample of `LANDMARKS` of them, and each of the others by the landmark nearest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +25,6 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn.neighbors import NearestNeighbors
 
-from robust_bc.auditing.calibration import distances
 from robust_bc.auditing.pooling import Grouping
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.normalisation import Affine
@@ -41,43 +36,55 @@ NEIGHBOURS = 5
 """Pairs that one leads to. With more, the few pairs of a small group lead into a large one nearby."""
 HORIZON = 100
 """Steps ahead that count. Long enough to pass from one phase of a task to the next."""
-SAME_FUTURE = (0.2, 0.35, 0.5)
-"""Mean cosines from which two groups are one. Of single pairs, whose futures are less sure than those of episodes, the
-next is asked where the one before finds nobody foreign."""
+SAME_FUTURE = 0.2
+"""Mean cosine from which two groups of episodes are one."""
+SAME_FUTURE_OF_PAIRS = 0.9
+"""The same for single pairs. What is met first on the way of two demonstrators is alike in the long run, so groups that
+are to be of one demonstrator must be small."""
 LANDMARKS = 1500
 QUERIES = 50_000
 """Pairs that are looked up at a time, which bounds the memory."""
-QUARTER, AS_IF_RANDOM, FAR = 0.25, 0.9, 0.9
-"""A group is strange if even the closest quarter of its actions is as far from the largest group's policy as this share
-of what the closest quarter of random actions is, and this far in units of the actions' deviation. Not the median: of an
-honest group with single bad actions in it, the good ones shall count."""
-SHUFFLES = 5
 
 
-def groups(demonstrations: Demonstrations, seed: int = 0) -> Index:
-    """(N,) the group of each pair by where it leads: 0 is the largest. All are 0 where successors are not known."""
-    return groups_by_cuts(demonstrations, seed, SAME_FUTURE[:1])[0]
+@dataclass(frozen=True, eq=False)
+class Futures:
+    """Where L landmarks of N pairs lead, and how to tell of the others."""
 
+    met: Floats  # (L, L), R
+    landmarks: Index  # (L,)
+    grouping: Grouping
+    homeless: Index  # pairs of episodes that have no landmark
+    nearest: Index  # of each of these, the landmark nearest to it
 
-def groups_by_cuts(demonstrations: Demonstrations, seed: int, cuts: Sequence[float]) -> list[Index]:
-    """(N,) for each of some cosines from which two groups are one; futures are looked at once for all of them."""
-    if demonstrations.successors is None or len(demonstrations) <= NEIGHBOURS + 1:
-        return [np.zeros(len(demonstrations), np.int64)] * len(cuts)
-    scale = Affine.of(demonstrations.observations)
-    before, after = scale.forward(demonstrations.observations), scale.forward(demonstrations.successors)
-    grouping = Grouping.of(demonstrations.episodes)
-    episode = grouping.places
-    chosen = _landmarks(grouping, episode, seed)
-    similar = similarity(before[chosen], after[chosen])
-    found = [put_together(similar, episode[chosen], same) for same in cuts]  # (L,) each
-    if len(chosen) == len(before):
-        return [_by_size(group) for group in found]
-    # An episode is of one group throughout, and its own landmarks know which; one without asks those nearby.
-    has_landmark = np.zeros(len(grouping.names), np.bool_)
-    has_landmark[episode[chosen]] = True
-    homeless = np.flatnonzero(~has_landmark[episode])
-    nearest = _nearest(before[chosen], before[homeless]) if len(homeless) else np.zeros(0, np.int64)
-    return [_by_size(_spread(group, episode, chosen, homeless, nearest)) for group in found]
+    @classmethod
+    def of(cls, demonstrations: Demonstrations, seed: int = 0) -> Futures | None:
+        """None where successors are not known, or with a handful of pairs."""
+        if demonstrations.successors is None or len(demonstrations) <= NEIGHBOURS + 1:
+            return None
+        scale = Affine.of(demonstrations.observations)
+        before, after = scale.forward(demonstrations.observations), scale.forward(demonstrations.successors)
+        grouping = Grouping.of(demonstrations.episodes)
+        landmarks = _landmarks(grouping, seed)
+        has_landmark = np.zeros(len(grouping.names), np.bool_)
+        has_landmark[grouping.places[landmarks]] = True
+        homeless = np.flatnonzero(~has_landmark[grouping.places])
+        nearest = _nearest(before[landmarks], before[homeless]) if len(homeless) else np.zeros(0, np.int64)
+        return cls(often_met(before[landmarks], after[landmarks]), landmarks, grouping, homeless, nearest)
+
+    def groups(self, same: float | None = None) -> Index:
+        """(N,) the group of each pair: 0 is the largest. `same` is the mean cosine from which two groups are one."""
+        if same is None:
+            same = SAME_FUTURE_OF_PAIRS if self.grouping.single else SAME_FUTURE
+        episode = self.grouping.places
+        found = put_together(similarity(self.met), episode[self.landmarks], same)  # (L,)
+        return _by_size(_spread(found, episode, self.landmarks, self.homeless, self.nearest))
+
+    def led_to(self, group: Index, camp: NDArray[np.bool_]) -> Floats:
+        """(G,) how often pairs of a camp (N,) meet those of each group (N,), in units of its share of all pairs."""
+        code, inside = group[self.landmarks], camp[self.landmarks]
+        share = np.bincount(code, minlength=int(group.max()) + 1) / len(code)
+        mass = self.met[inside].mean(0) / HORIZON if inside.any() else np.zeros(len(code))  # (L,), sums to 1
+        return np.asarray(np.bincount(code, mass, minlength=len(share)) / np.where(share > 0, share, np.inf))
 
 
 def _spread(group: Index, episode: Index, chosen: Index, homeless: Index, nearest: Index) -> Index:
@@ -91,37 +98,16 @@ def _spread(group: Index, episode: Index, chosen: Index, homeless: Index, neares
     return np.asarray(known[episode])
 
 
-def strange(
-    actions: NDArray[np.floating], predicted: NDArray[np.floating], group: Index, scale: Floats, seed: int = 0
-) -> NDArray[np.bool_]:
-    """(N,) pairs of groups (N,) that do not do at all what the largest group's policy would, (N, A)."""
-    generator = np.random.default_rng([seed, 11])
-    foreign = np.zeros(len(group), np.bool_)
-    if not has_majority(group):
-        return foreign
-    for other in range(1, int(group.max()) + 1):
-        mine = np.flatnonzero(group == other)
-        found = float(np.quantile(distances(actions[mine], predicted[mine], scale), QUARTER))
-        repeated = np.tile(mine, SHUFFLES)
-        drawn = actions[generator.integers(len(actions), size=len(repeated))]
-        random = float(np.quantile(distances(drawn, predicted[repeated], scale), QUARTER))
-        foreign[mine] = found >= max(AS_IF_RANDOM * random, FAR)
-    return foreign
-
-
-def has_majority(group: Index) -> bool:
-    """Whether the largest of the groups (N,) has more than half of all pairs."""
-    return 2 * int((group == 0).sum()) > len(group)
-
-
-def similarity(before: NDArray[np.float32], after: NDArray[np.float32]) -> Floats:
-    """(L, L) cosine of the futures of pairs with observations (L, S) and successors (L, S)."""
-    count = len(before)
-    chain = transitions(before, after)
-    met = np.linalg.solve(np.eye(count) - (1 - 1 / HORIZON) * chain, chain)  # R, the resolvent commutes with T
-    length = np.linalg.norm(met, axis=1, keepdims=True)
-    direction = met / length
+def similarity(met: Floats) -> Floats:
+    """(L, L) cosines of the rows of R (L, L)."""
+    direction = met / np.linalg.norm(met, axis=1, keepdims=True)
     return np.asarray(direction @ direction.T)
+
+
+def often_met(before: NDArray[np.float32], after: NDArray[np.float32]) -> Floats:
+    """(L, L) R, of pairs with observations (L, S) and successors (L, S)."""
+    chain = transitions(before, after)
+    return np.asarray(np.linalg.solve(np.eye(len(before)) - (1 - 1 / HORIZON) * chain, chain))  # T commutes with it
 
 
 def transitions(before: NDArray[np.float32], after: NDArray[np.float32]) -> Floats:
@@ -140,7 +126,7 @@ def transitions(before: NDArray[np.float32], after: NDArray[np.float32]) -> Floa
     return chain
 
 
-def put_together(similar: Floats, units: Index, same: float = SAME_FUTURE[0]) -> Index:
+def put_together(similar: Floats, units: Index, same: float) -> Index:
     """(L,) the group of each pair, from similarities (L, L): pairs of one unit (L,) stay together."""
     names, code, sizes = np.unique(units, return_inverse=True, return_counts=True)
     if len(names) < 2:
@@ -163,8 +149,9 @@ def _by_size(group: Index) -> Index:
     return rank[code]
 
 
-def _landmarks(grouping: Grouping, episode: Index, seed: int) -> Index:
+def _landmarks(grouping: Grouping, seed: int) -> Index:
     """All pairs, or so many of them: of every episode the same share, drawn at random."""
+    episode = grouping.places
     count = len(episode)
     if count <= LANDMARKS:
         return np.arange(count)

@@ -43,6 +43,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
         {"sigma_z": 1.5},
         {"mixtures": 2},
     ],
+    "gpr-clean": [{}, {"length_scale": 1.0}, {"keep_above": 0.3}],
     "choicenet-clean": [{}, {"ensemble": 1}, {"judge_steps": 300}, {"keep_above": 0.3}],
     "l1": [{}, EARLY],
     "huber": [{}, EARLY, {"delta": 0.1}, {"delta": 0.3}, {"delta": 1.0}],

@@ -31,6 +31,7 @@ _REGISTRY = {
     "gpr": "robust_bc.methods.gpr:GPR",
     "lgpr": "robust_bc.methods.lgpr:LGPR",
     "rgpr": "robust_bc.methods.rgpr:RGPR",
+    "gpr-clean": "robust_bc.methods.gpr_clean:GPRClean",
 }
 
 

@@ -21,40 +21,25 @@ from dataclasses import dataclass
 import torch
 
 from robust_bc.auditing import REVISION
-from robust_bc.auditing.audits import audit_fleet
-from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
-from robust_bc.errors import RobustBCError
+from robust_bc.demonstrations import Demonstrations
 from robust_bc.methods.choicenet import ChoiceNet, ChoiceNetSettings
-
-JUDGE = "choicenet"
+from robust_bc.methods.cleaning import CleaningSettings, keep_trusted
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChoiceNetCleanSettings(ChoiceNetSettings):
-    """Settings of the ensemble that learns from what the audit leaves.
-
-    Of them the audit takes `action_scaling` and at most `judge_steps` steps; its networks are else of default settings.
-    """
+class ChoiceNetCleanSettings(CleaningSettings, ChoiceNetSettings):
+    """Settings of the audit, and of the ensemble that learns from what it leaves."""
 
     ensemble: int = 5
     """Networks whose actions are averaged."""
-    judge_steps: int = 600
-    """Optimiser steps of a network that judges, at most `steps`; up to fifty such networks are trained."""
-    keep_above: float = 0.5
-    """Quality from which a pair is learned from: the probability that it is good."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_at_least(1, "ensemble", "judge_steps")
-        self.require("keep_above", 0 <= self.keep_above < 1, "at least 0 and below 1")
+        self.require_at_least(1, "ensemble")
 
     @property
     def peers(self) -> int:
         return self.ensemble
-
-    @property
-    def steps_before(self) -> int:
-        return 4 * self.judge_steps
 
 
 class ChoiceNetClean(ChoiceNet):
@@ -75,20 +60,5 @@ class ChoiceNetClean(ChoiceNet):
         progress: Callable[[float], None],
     ) -> Sequence[Demonstrations]:
         assert isinstance(settings, ChoiceNetCleanSettings)
-        audits = audit_fleet(
-            demonstrations,
-            JUDGE,
-            seeds,
-            device,
-            lambda share, note: progress(share),
-            steps=min(settings.judge_steps, settings.steps),
-            action_scaling=settings.action_scaling,
-        )
-        kept = [audit.quality > settings.keep_above for audit in audits]
-        for seed, flags in zip(seeds, kept, strict=True):
-            if int(flags.sum()) < MINIMUM_PAIRS:
-                raise RobustBCError(
-                    f"the audit with seed {seed} finds fewer than {MINIMUM_PAIRS} pairs with a quality above"
-                    f" {settings.keep_above}; lower keep_above, or give more demonstrations."
-                )
-        return [pairs.select(flags) for pairs, flags in zip(demonstrations, kept, strict=True)]
+        judge_steps = min(settings.judge_steps, settings.steps)
+        return keep_trusted(settings, judge_steps, demonstrations, seeds, device, progress)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from robust_bc.demonstrations import Demonstrations
 from robust_bc.fleet.network import Activation, Fleet, Head, Trunk
 from robust_bc.losses import LossTerms
 from robust_bc.methods.base import Method
@@ -66,11 +64,6 @@ class NetworkSettings(Settings):
         """Parts of training, all of the same length; before each but the first, pairs are weighed anew."""
         return 1
 
-    @property
-    def steps_before(self) -> int:
-        """How long choosing pairs takes, in steps of training; only for progress bars."""
-        return 0
-
 
 NetworkSettingsType = TypeVar("NetworkSettingsType", bound=NetworkSettings)
 
@@ -95,17 +88,6 @@ class NetworkMethod(Method[NetworkSettingsType]):
         tensors: Mapping[str, Tensor],
     ) -> Fleet:
         return self.fleet(settings, members, observations, actions)
-
-    def choose(
-        self,
-        settings: NetworkSettingsType,
-        demonstrations: Sequence[Demonstrations],
-        seeds: Sequence[int],
-        device: torch.device,
-        progress: Callable[[float], None],
-    ) -> Sequence[Demonstrations]:
-        """What is learned from of each data set; all of it, unless said otherwise."""
-        return demonstrations
 
     @abstractmethod
     def head(self, settings: NetworkSettingsType, members: int, features: int, actions: int) -> Head:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,20 +9,25 @@ import pytest
 from numpy.typing import NDArray
 
 from robust_bc import Demonstrations
-from robust_bc.auditing import conflict, provenance
-from robust_bc.auditing.conflict import Court
+from robust_bc.auditing import provenance
 from robust_bc.auditing.provenance import (
     HORIZON,
     NEIGHBOURS,
     SAME_FUTURE,
-    groups,
-    groups_by_cuts,
+    Futures,
+    often_met,
     put_together,
     similarity,
-    strange,
     transitions,
 )
-from tests.auditing.toys import QUICK, cycle, together
+from tests.auditing.toys import cycle, together
+
+
+def groups(pairs: Demonstrations, seed: int = 0) -> NDArray[np.int64]:
+    """By the cut of episodes, whatever the pairs are."""
+    futures = Futures.of(pairs, seed)
+    assert futures is not None
+    return futures.groups(SAME_FUTURE)
 
 
 def walk(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -64,7 +68,8 @@ def test_similar_are_those_whose_sums_over_the_future_are_parallel() -> None:
         met += (1 - 1 / HORIZON) ** step * power
         power = power @ chain
     direction = met / np.linalg.norm(met, axis=1, keepdims=True)
-    assert similarity(before, after) == pytest.approx(direction @ direction.T, abs=1e-8)
+    assert often_met(before, after) == pytest.approx(met, abs=1e-8)
+    assert similarity(met) == pytest.approx(direction @ direction.T, abs=1e-8)
 
 
 def test_one_cycle_is_one_group_and_two_are_two() -> None:
@@ -84,9 +89,9 @@ def test_an_episode_is_never_split() -> None:
     mixed = Demonstrations.from_arrays(both.observations, both.actions, index, successors=both.successors)
     found = groups(mixed)
     assert all(len(set(found[index == episode])) == 1 for episode in np.unique(index))
-    apart = put_together(np.eye(4), np.array([7, 7, 9, 9]))
+    apart = put_together(np.eye(4), np.array([7, 7, 9, 9]), 0.2)
     assert apart[0] == apart[1] != apart[2] == apart[3]
-    assert put_together(np.eye(3), np.zeros(3, np.int64)).tolist() == [0, 0, 0]
+    assert put_together(np.eye(3), np.zeros(3, np.int64), 0.2).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("episodes", [False, True])
@@ -106,58 +111,8 @@ def test_landmarks_stand_for_all_pairs(monkeypatch: pytest.MonkeyPatch, episodes
 
 def test_nothing_is_said_without_successors_or_with_a_handful() -> None:
     both = together(cycle(40, 0.0), cycle(20, 3.0))
-    assert not groups(Demonstrations.from_arrays(both.observations, both.actions)).any()
-    assert not groups(both.select(np.arange(NEIGHBOURS + 1))).any()
-
-
-def test_strange_is_who_does_not_do_what_most_do() -> None:
-    generator = np.random.default_rng(0)
-    predicted = generator.normal(size=(300, 2))
-    group = np.repeat([0, 1, 2], [200, 60, 40])
-    alike = predicted + 0.3 * generator.normal(size=(300, 2))
-    assert not strange(alike, predicted, group, np.ones(2)).any()
-    opposite = np.where((group == 1)[:, None], -2 * predicted, alike)
-    assert np.array_equal(strange(opposite, predicted, group, np.ones(2)), group == 1)
-    # Half of the actions of an honest group are bad: the other half shows that the group is of the same kind.
-    half = np.where((group == 1)[:, None] & (np.arange(300) % 2 == 0)[:, None], -2 * predicted, alike)
-    assert not strange(half, predicted, group, np.ones(2)).any()
-    # Distance from random actions alone is not enough: it must be far for the actions, too.
-    assert not strange(opposite, predicted, group, np.full(2, 100.0)).any()
-
-
-@pytest.mark.parametrize("sizes", [(100, 90, 60), (100, 100)])
-def test_without_a_majority_nobody_is_foreign(sizes: tuple[int, ...]) -> None:
-    group = np.repeat(np.arange(len(sizes)), sizes)
-    predicted = np.random.default_rng(0).normal(size=(len(group), 2))
-    opposite = np.where((group > 0)[:, None], -predicted, predicted)
-    assert not strange(opposite, predicted, group, np.ones(2)).any()
-
-
-def test_foreign_are_other_states_with_other_actions() -> None:
-    court = Court("mlp", QUICK, "cpu")
-    most = cycle(120, 0.0)
-    same, against, beside = (together(most, cycle(60, 3.0, turn)) for turn in (0.0, np.pi, 0.3))
-    contradicting = together(most, cycle(60, 0.0, np.pi, seed=1))  # in the same states: that is `conflict`'s part
-    found = court.foreign([same, against, beside, contradicting], [0, 1, 2, 3])
-    assert not found[0].any()
-    assert found[1].tolist() == [False] * 120 + [True] * 60
-    assert not found[2].any()
-    assert not found[3].any()
-
-
-def test_single_pairs_with_a_few_links_between_are_told_by_a_finer_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two circles whose futures are a little alike: one group by the first cut, two by the second."""
-    court = Court("mlp", QUICK, "cpu")
-    both = together(cycle(120, 0.0), cycle(60, 3.0, np.pi))
-    finest = np.repeat([0, 1], [60, 120])  # would have another majority, and is not asked
-
-    def grouped(pairs: Demonstrations, seed: int, cuts: Sequence[float]) -> list[NDArray[np.int64]]:
-        return [np.zeros(180, np.int64), np.repeat([0, 1], [120, 60]), finest][: len(cuts)]
-
-    monkeypatch.setattr(conflict, "groups_by_cuts", grouped)
-    assert court.foreign([both], [0])[0].tolist() == [False] * 120 + [True] * 60
-    whole = replace(both, episodes=np.arange(180) // 10)
-    assert not court.foreign([whole], [0])[0].any()  # the futures of episodes are surer: one cut is enough
+    assert Futures.of(Demonstrations.from_arrays(both.observations, both.actions)) is None
+    assert Futures.of(both.select(np.arange(NEIGHBOURS + 1))) is None
 
 
 def test_a_finer_cut_makes_more_groups() -> None:
@@ -165,13 +120,24 @@ def test_a_finer_cut_makes_more_groups() -> None:
     assert [put_together(similar, np.arange(3), same).max() for same in (0.2, 0.35, 0.95)] == [0, 1, 2]
 
 
-def test_cuts_are_those_that_are_made_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    both = together(cycle(120, 0.0), cycle(60, 3.0, np.pi))
-    for landmarks in (1500, 90):  # all of them, and those whose neighbours speak for the others
-        monkeypatch.setattr(provenance, "LANDMARKS", landmarks)
-        at_once = groups_by_cuts(both, 0, SAME_FUTURE)
-        assert len(at_once) == len(SAME_FUTURE)
-        for same, found in zip(SAME_FUTURE, at_once, strict=True):
-            assert np.array_equal(found, groups_by_cuts(both, 0, [same])[0])
-        assert np.array_equal(at_once[0], groups(both))
-        assert len(np.unique(at_once[0])) > 1
+def test_single_pairs_are_cut_finer_than_episodes() -> None:
+    both = together(cycle(120, 0.0), cycle(60, 3.0))
+    whole = replace(both, episodes=np.arange(180) // 10)
+    for pairs, same in ((both, provenance.SAME_FUTURE_OF_PAIRS), (whole, SAME_FUTURE)):
+        futures = Futures.of(pairs)
+        assert futures is not None
+        assert np.array_equal(futures.groups(), futures.groups(same))
+
+
+def test_a_camp_leads_to_its_own_and_to_what_follows_it() -> None:
+    """A line that is walked from left to right: its left half leads to the right one, and never back."""
+    place = np.random.default_rng(0).uniform(0, 1, 200)
+    line = Demonstrations.from_arrays(place[:, None], place[:, None], successors=np.minimum(place + 0.02, 1)[:, None])
+    futures = Futures.of(line)
+    assert futures is not None
+    right = (place > 0.5).astype(np.int64)
+    ahead = futures.led_to(right, place <= 0.5)
+    back = futures.led_to(right, place > 0.5)
+    assert ahead[1] > 0.6 > 0.05 > back[0]
+    shares = np.array([(right == 0).mean(), (right == 1).mean()])
+    assert (ahead * shares).sum() == pytest.approx(1)  # all of the future is somewhere

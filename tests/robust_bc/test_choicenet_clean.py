@@ -18,7 +18,7 @@ from robust_bc.auditing import conflict
 from robust_bc.auditing.audits import audit_fleet
 from robust_bc.auditing.results import Audit
 from robust_bc.fitting import Progress
-from robust_bc.methods import choicenet_clean
+from robust_bc.methods import cleaning
 from robust_bc.runs import train_run
 from robust_bc.training.data import make_fleet_data
 from tests.auditing.audits import make_audit
@@ -35,7 +35,7 @@ class Spy:
         self.audits: list[Audit] = []
         self.learned: list[Demonstrations] = []
         monkeypatch.setattr("robust_bc.fitting.make_fleet_data", self.make_fleet_data)
-        monkeypatch.setattr(choicenet_clean, "audit_fleet", self.audit_fleet)
+        monkeypatch.setattr(cleaning, "audit_fleet", self.audit_fleet)
 
     def make_fleet_data(self, demonstrations: Sequence[Demonstrations], *args: Any) -> Any:
         self.learned.extend(demonstrations)
@@ -74,7 +74,7 @@ def test_the_quality_to_keep_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> N
     spy = Spy(monkeypatch)
     pairs = flipped_episodes(0.0, episodes=4, length=5)
     quality = np.linspace(0, 1, 20)
-    monkeypatch.setattr(choicenet_clean, "audit_fleet", lambda *args, **given: [make_audit(quality, pairs.episodes)])
+    monkeypatch.setattr(cleaning, "audit_fleet", lambda *args, **given: [make_audit(quality, pairs.episodes)])
     fit(pairs, "choicenet-clean", device="cpu", **{**SHORT, "keep_above": 0.8, "steps": 5})
     assert np.array_equal(spy.learned[0].observations, pairs.observations[quality > 0.8])
 
@@ -83,7 +83,7 @@ def test_the_quality_to_keep_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> N
 def test_nothing_left_is_said(monkeypatch: pytest.MonkeyPatch, good: int) -> None:
     pairs = flipped_episodes(0.0, episodes=4, length=5)
     found = make_audit(np.r_[np.full(good, 0.9), np.full(20 - good, 0.2)], pairs.episodes)
-    monkeypatch.setattr(choicenet_clean, "audit_fleet", lambda *args, **given: [found])
+    monkeypatch.setattr(cleaning, "audit_fleet", lambda *args, **given: [found])
     with pytest.raises(RobustBCError, match=r"fewer than 2 pairs with a quality above 0\.5; lower keep_above"):
         fit(pairs, "choicenet-clean", device="cpu", **SHORT)
 
@@ -95,7 +95,7 @@ def test_judges_never_take_longer_than_training(monkeypatch: pytest.MonkeyPatch)
         asked.append(given)
         return [make_audit(np.ones(len(pairs)), pairs.episodes) for pairs in demonstrations]
 
-    monkeypatch.setattr(choicenet_clean, "audit_fleet", audit)
+    monkeypatch.setattr(cleaning, "audit_fleet", audit)
     pairs = flipped_episodes(0.0, episodes=4, length=5)
     for steps, judge_steps in ((5, 7), (7, 5)):
         fit(pairs, "choicenet-clean", device="cpu", **{**SHORT, "steps": steps, "judge_steps": judge_steps})
@@ -105,7 +105,7 @@ def test_judges_never_take_longer_than_training(monkeypatch: pytest.MonkeyPatch)
 def test_a_run_tells_how_many_pairs_it_learned_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = flipped_episodes(0.0, episodes=4, length=5)
     found = make_audit(np.r_[np.full(13, 0.9), np.full(7, 0.2)], pairs.episodes)
-    monkeypatch.setattr(choicenet_clean, "audit_fleet", lambda *args, **given: [found])
+    monkeypatch.setattr(cleaning, "audit_fleet", lambda *args, **given: [found])
     for method, count in (("choicenet-clean", 13), ("choicenet", 20)):
         given = {**SHORT, "steps": 5} if method == "choicenet-clean" else {**QUICK, "steps": 5}
         train_run(tmp_path / method, pairs, source="test", method=method, device="cpu", **given)

@@ -1,0 +1,141 @@
+"""Who is foreign: other states with other actions, a camp that grows, and no alarm without need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from robust_bc import Demonstrations
+from robust_bc.auditing import strangers
+from robust_bc.auditing.conflict import Court
+from robust_bc.auditing.provenance import Futures
+from robust_bc.auditing.strangers import FEWEST, Camp, find_strangers, strangeness
+from tests.auditing.toys import QUICK, cycle, together
+
+Index = NDArray[np.int64]
+
+
+class Says:
+    """A policy that always says the same."""
+
+    def __init__(self, actions: NDArray[np.floating]) -> None:
+        self.actions = actions
+
+    def predict(self, observations: NDArray[np.floating]) -> tuple[NDArray[np.floating], None]:
+        return self.actions, None
+
+
+def camp(group: Index, actions: NDArray[np.floating]) -> Camp:
+    """With futures in which every group keeps to itself."""
+    parts = [cycle(int((group == name).sum()), 3.0 * name) for name in range(int(group.max()) + 1)]
+    both = together(*parts)
+    pairs = Demonstrations.from_arrays(both.observations, actions, successors=both.successors)
+    futures = Futures.of(pairs)
+    assert futures is not None
+    return Camp(pairs, futures, group, 0)
+
+
+def three(sizes: Sequence[int]) -> tuple[Index, NDArray[np.float64]]:
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    return group, np.random.default_rng(0).normal(size=(len(group), 2))
+
+
+def test_strangeness_is_the_closest_quarter_in_units_of_random_actions() -> None:
+    group, predicted = three((200, 60, 40))
+    away = np.where((group == 1)[:, None], predicted + 3, predicted)
+    scale = away.std(0)
+    relative, absolute = strangeness(away, predicted, group)
+    assert absolute[[0, 2]] == pytest.approx(0, abs=1e-6)
+    assert absolute[1] == pytest.approx(np.sqrt(np.mean((3 / scale) ** 2)), rel=1e-5)
+    drawn = np.random.default_rng(1).integers(300, size=20_000)
+    rows = np.tile(np.flatnonzero(group == 1), 20_000)[:20_000]
+    random = np.quantile(np.sqrt((((away[drawn] - predicted[rows]) / scale) ** 2).mean(1)), 0.25)
+    assert relative[1] == pytest.approx(absolute[1] / random, rel=0.1)
+
+
+def test_half_of_an_honest_group_vouches_for_it() -> None:
+    group, predicted = three((200, 60))
+    bad = (group == 1) & (np.arange(len(group)) % 2 == 0)
+    mixed = camp(group, np.where(bad[:, None], -2 * predicted, predicted))
+    mixed.ask(Says(predicted))  # type: ignore[arg-type]
+    assert mixed.joined == {0, 1}
+    assert not mixed.foreign.any()
+
+
+@pytest.mark.parametrize(("sizes", "foreign"), [((200, 60, 40), True), ((100, 90, 60), False), ((100, 100), False)])
+def test_half_of_all_pairs_cannot_be_foreign(sizes: tuple[int, ...], foreign: bool) -> None:
+    group, predicted = three(sizes)
+    others = camp(group, np.where((group > 0)[:, None], -3 * predicted, predicted))
+    others.ask(Says(predicted))  # type: ignore[arg-type]
+    assert np.array_equal(others.foreign, (group > 0) & foreign)
+
+
+@pytest.mark.parametrize("count", [FEWEST - 1, FEWEST])
+def test_a_handful_is_not_called_foreign(count: int) -> None:
+    group, predicted = three((200, count))
+    few = camp(group, np.where((group > 0)[:, None], -3 * predicted, predicted))
+    few.ask(Says(predicted))  # type: ignore[arg-type]
+    assert few.foreign.any() == (count >= FEWEST)
+
+
+def test_who_joins_in_a_later_look_is_not_foreign_and_one_look_is_not_the_last() -> None:
+    group, predicted = three((200, 60, 40))
+    grows = camp(group, predicted)
+    at_first = np.where((group == 1)[:, None], -3 * predicted, predicted)  # the policy does not know group 1 yet
+    assert grows.ask(Says(at_first))  # type: ignore[arg-type]
+    assert grows.joined == {0, 2}
+    assert grows.foreign.sum() == 60
+    assert not grows.ask(Says(predicted))  # type: ignore[arg-type]
+    assert not grows.foreign.any()
+
+
+def test_who_the_camp_leads_to_joins_whatever_it_does() -> None:
+    """One line that is walked from left to right, and a policy that has learned from its left half only."""
+    place = np.sort(np.random.default_rng(0).uniform(0, 1, 200))
+    actions = np.where(place > 0.5, 1.0, -1.0)[:, None] + 0.01 * place[:, None]
+    line = Demonstrations.from_arrays(place[:, None], actions, successors=np.minimum(place + 0.02, 1)[:, None])
+    futures = Futures.of(line)
+    assert futures is not None
+    right = (place > 0.5).astype(np.int64)
+    both = Camp(line, futures, right, 0)
+    both.ask(Says(np.full((200, 1), -1.0)))  # type: ignore[arg-type]
+    assert both.joined == {0, 1}
+
+
+def test_foreign_are_other_states_with_other_actions() -> None:
+    court = Court("mlp", QUICK, "cpu")
+    most = cycle(120, 0.0)
+    same, against, beside = (together(most, cycle(60, 3.0, turn)) for turn in (0.0, np.pi, 0.3))
+    contradicting = together(most, cycle(60, 0.0, np.pi, seed=1))  # in the same states: that is `conflict`'s part
+    found = court.foreign([same, against, beside, contradicting], [0, 1, 2, 3])
+    assert not found[0].any()
+    assert found[1].tolist() == [False] * 120 + [True] * 60
+    assert not found[2].any()
+    assert not found[3].any()
+
+
+def test_the_largest_needs_no_majority_if_others_join_it() -> None:
+    """Of 240 pairs the largest group has 100; the next does as it does, the third does not."""
+    court = Court("mlp", QUICK, "cpu")
+    pairs = together(cycle(100, 0.0), cycle(80, -2.0), cycle(60, 3.0, np.pi))
+    assert court.foreign([pairs], [0])[0].tolist() == [False] * 180 + [True] * 60
+
+
+def test_the_policy_learns_from_those_who_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = together(cycle(100, 0.0), cycle(80, -2.0), cycle(60, 3.0, np.pi))
+    asked: list[int] = []
+    right = np.where((np.arange(240) < 180)[:, None], pairs.actions, -pairs.actions)
+
+    def learn(places: Sequence[int], camps: Sequence[NDArray[np.bool_]]) -> list[Says]:
+        asked.append(int(camps[0].sum()))
+        return [Says(right)]
+
+    find_strangers([pairs], [0], learn)  # type: ignore[arg-type]
+    assert asked == [100, 180]
+    monkeypatch.setattr(strangers, "MOST_ROUNDS", 1)
+    asked.clear()
+    assert find_strangers([pairs], [0], learn)[0].sum() == 60  # type: ignore[arg-type]
+    assert asked == [100]
