@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from robust_bc.auditing.pooling import worth_keeping
 from robust_bc.auditing.results import Audit
 from robust_bc.auditing.sources import UNKNOWN
 from robust_bc.demonstrations import MINIMUM_PAIRS
@@ -38,7 +39,8 @@ class FilterRequest:
     keep: float | None = None
     above: float | None = None
     unit: Unit = "auto"
-    """Whole episodes by their pooled quality, or single pairs; auto takes episodes where they have several steps."""
+    """Whole episodes by their pooled quality, or single pairs; auto takes episodes where they have several steps, and
+    with `above` leaves out the bad pairs of those that are partly bad."""
 
     def __post_init__(self) -> None:
         if (self.keep is None) == (self.above is None):
@@ -63,7 +65,12 @@ class FilterRequest:
         units = f"{self.unit_for(audit)}s"
         if self.keep is not None:
             return f"the best {units} that make up {self.keep:.4g} of the pairs"
-        return f"{units} with a quality above {self.above:g}"
+        partly = ", without the bad pairs of those that are partly bad" if self._cuts(audit) else ""
+        return f"{units} with a quality above {self.above:g}{partly}"
+
+    def _cuts(self, audit: Audit) -> bool:
+        """Whether an episode that stays may lose pairs."""
+        return self.unit == "auto" and self.above is not None and not audit.single_pairs
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,8 @@ class Filtered:
 def kept_pairs(audit: Audit, request: FilterRequest) -> NDArray[np.bool_]:
     """(N,) which pairs stay."""
     grouping = audit.grouping
+    if request.unit == "auto" and request.above is not None:
+        return worth_keeping(grouping, audit.quality, request.above)
     if request.unit_for(audit) == "pair":
         if request.above is not None:
             return audit.quality > request.above

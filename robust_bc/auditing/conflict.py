@@ -1,11 +1,11 @@
 """Conflict: whose action is not what the others do in such states, judged only by networks that never saw the pair.
 
 Round by round, in every part of the data (a fold of whole episodes) the action of each pair is compared with what two
-policies would do that learned from the other parts: one from the pairs that are trusted so far (at first all; of single
-pairs, those that do not contradict the winner of a `duel`), and a rival from those that are not. A pair's distances to
-them tell how probable it is that the pair is good (see `opinions` and `calibration`), and the probable ones are trusted
-in the next round, until hardly a verdict changes. The rival of single pairs also learns from foreign ones, and is heard
-from the second round on.
+policies would do that learned from the other parts: one from the pairs that are trusted so far, and a rival from those
+that are not. At first those are trusted that do not contradict the winner of a `duel`, or whose episodes do not. A
+pair's distances to both tell how probable it is that the pair is good (see `opinions` and `calibration`), and the
+probable ones are trusted in the next round, until hardly a verdict changes. The rival of single pairs also learns from
+foreign ones, and is heard from the second round on.
 
 The rival is there because a demonstrator with a policy of its own may win: it is learned as well as the good one, and
 with 40 % of the pairs it is the one a network takes up in some region. So where the rival explains clearly more of the
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from robust_bc.auditing.calibration import Calibration
 from robust_bc.auditing.duel import uncontradicted
 from robust_bc.auditing.opinions import form_opinion
-from robust_bc.auditing.pooling import single_pairs
+from robust_bc.auditing.pooling import Grouping, single_pairs
 from robust_bc.auditing.strangers import MEMBERS, find_strangers
 from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
@@ -84,7 +84,7 @@ class Court:
     rival: bool = True
     """Whether what is not trusted makes up a rival."""
     duel: bool = True
-    """Whether single pairs are trusted at first only if they stand a duel."""
+    """Whether pairs are trusted at first only if they, or their episodes, stand a duel."""
 
     def foreign(self, demonstrations: Sequence[Demonstrations], seeds: Sequence[int]) -> list[Flags]:
         """(N,) for each of many data sets: pairs of groups that lead elsewhere and act otherwise than most."""
@@ -181,12 +181,15 @@ class Court:
 
 
 def _first_trust(pairs: Demonstrations, eligible: Flags, seed: int) -> Flags:
-    """(N,) all that are eligible; of single pairs, those that do not contradict the winner of a duel."""
+    """(N,) eligible pairs that do not contradict the winner of a duel; episodes by what most of their pairs do."""
+    rows = np.flatnonzero(eligible)
+    states, actions = pairs.observations[rows], pairs.actions[rows]
+    calm = uncontradicted(Affine.of(states).forward(states), Affine.of(actions).forward(actions), seed)
+    if not single_pairs(pairs.episodes):
+        grouping = Grouping.of(pairs.episodes[rows])
+        calm = grouping.means(calm.astype(np.float64))[grouping.places] > 0.5
     trusted = np.array(eligible)
-    if single_pairs(pairs.episodes):
-        rows = np.flatnonzero(eligible)
-        states, actions = pairs.observations[rows], pairs.actions[rows]
-        trusted[rows] = uncontradicted(Affine.of(states).forward(states), Affine.of(actions).forward(actions), seed)
+    trusted[rows] = calm
     return trusted
 
 

@@ -31,7 +31,7 @@ from robust_bc.errors import RobustBCError
 Floats = NDArray[np.floating]
 Flags = NDArray[np.bool_]
 
-FEWEST, MOST = 50, 800
+FEWEST, MOST = 50, 500
 """Pairs below which there is no duel, and pairs that take part, drawn at random: work grows with their cube."""
 STARTS = 5
 """The first gives nearly everything to one function, the others 50 to 70 % of each pair at random."""

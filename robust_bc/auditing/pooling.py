@@ -25,6 +25,9 @@ MOST_DRAWN = 1000
 """More episodes than this are drawn in so many equal groups: the mean has the same variance, and a million one-step
 episodes take no longer than a thousand."""
 
+PARTLY_BAD = 0.9
+"""Mean quality of an episode below which its pairs are looked at one by one, even if it is good on the whole."""
+
 Floats = NDArray[np.float64]
 
 
@@ -85,6 +88,12 @@ class Grouping:
         ordered = values[self.order]
         lowest = ordered == np.repeat(np.minimum.reduceat(ordered, self.starts), self.lengths)
         return np.asarray(np.minimum.reduceat(np.where(lowest, self.steps, len(ordered)), self.starts), np.int64)
+
+
+def worth_keeping(grouping: Grouping, quality: Floats, above: float) -> NDArray[np.bool_]:
+    """(N,) pairs of episodes with a mean quality above a limit, without the bad pairs of those that are partly bad."""
+    means = grouping.means(quality)[grouping.places]
+    return np.asarray((means > above) & ((means >= PARTLY_BAD) | (quality > above)))
 
 
 def episode_means(grouping: Grouping, quality: Floats, spread: Floats) -> tuple[Floats, Floats, Floats]:

@@ -36,7 +36,7 @@ NEIGHBOURS = 5
 """Pairs that one leads to. With more, the few pairs of a small group lead into a large one nearby."""
 HORIZON = 100
 """Steps ahead that count. Long enough to pass from one phase of a task to the next."""
-SAME_FUTURE = 0.2
+SAME_FUTURE = 0.45
 """Mean cosine from which two groups of episodes are one."""
 SAME_FUTURE_OF_PAIRS = 0.9
 """The same for single pairs. What is met first on the way of two demonstrators is alike in the long run, so groups that

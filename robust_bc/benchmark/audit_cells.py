@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.auditing.pooling import Grouping
+from robust_bc.auditing.pooling import Grouping, worth_keeping
 from robust_bc.auditing.results import SUSPECT_BELOW
 from robust_bc.auditing.truth import CORRUPT_FROM, told_apart
 from robust_bc.benchmark.cell_cache import now
@@ -73,10 +73,5 @@ def measured(key: Key, detection: Detection, mix: Demonstrations, seconds: float
 
 
 def to_drop(grouping: Grouping, suspicion: Array) -> Mask:
-    """(N,) which pairs go before training: whole episodes by their mean where there are any, else single pairs."""
-    limit = 1 - SUSPECT_BELOW
-    if grouping.single:
-        return suspicion > limit
-    drop = np.empty(len(suspicion), np.bool_)
-    drop[grouping.order] = np.repeat(grouping.means(suspicion) > limit, grouping.lengths)
-    return drop
+    """(N,) which pairs go before training, as in `robust-bc filter --above 0.5`."""
+    return ~worth_keeping(grouping, 1 - suspicion, SUSPECT_BELOW)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from robust_bc.auditing import REVISION
 from robust_bc.auditing.audits import audit, judging_settings
+from robust_bc.auditing.pooling import PARTLY_BAD
 from robust_bc.auditing.results import Estimate
 from robust_bc.benchmark.cell_cache import plain
 from robust_bc.demonstrations import Demonstrations
@@ -169,7 +170,11 @@ DETECTORS = {
     AUDIT: Detector(
         by_audit,
         f"`robust-bc audit --method {AUDIT_METHOD}`: one minus the quality of a pair",
-        {"method": AUDIT_METHOD, **_settings_of(AUDIT_METHOD, **judging_settings(AUDIT_METHOD, {}))},
+        {
+            "method": AUDIT_METHOD,
+            "partly_bad": PARTLY_BAD,
+            **_settings_of(AUDIT_METHOD, **judging_settings(AUDIT_METHOD, {})),
+        },
         REVISION,
     ),
     "mlp-residual": Detector(

@@ -105,15 +105,24 @@ def test_two_pairs_cannot_judge_each_other() -> None:
         Court("mlp", SHORT, "cpu").judge([pairs], [everybody(pairs)], [0])
 
 
-def test_whole_episodes_need_no_duel(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*args: Any) -> Flags:
-        raise AssertionError("episodes vouch for their pairs")
-
-    monkeypatch.setattr(conflict, "uncontradicted", never)
-    pairs = flipped_episodes(0.3, episodes=6, length=5)
+def test_whole_episodes_stand_a_duel_or_fall_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = flipped_episodes(0.0, episodes=6, length=5)
+    calm = np.ones(30, np.bool_)
+    calm[5:8] = False  # three of five
+    calm[10:12] = False  # two of five
+    monkeypatch.setattr(conflict, "uncontradicted", lambda *args: calm)
+    spy = Spy(monkeypatch)
     Court("mlp", SHORT, "cpu").judge([pairs], [everybody(pairs)], [0])
-    with pytest.raises(AssertionError, match="vouch"):
-        Court("mlp", SHORT, "cpu").judge([single_pairs(0.3)], [everybody(single_pairs(0.3))], [0])
+    at_first = set().union(*spy.learned[:FOLDS])
+    assert at_first == rows(pairs.observations[pairs.episodes != 1])
+
+
+def test_a_duel_tells_the_better_half_of_episodes() -> None:
+    """45 % of the episodes are of another smooth policy, and nothing but the count says which one is right."""
+    pairs = flipped_episodes(0.45)
+    assert pairs.corrupt is not None
+    (judged,) = Court("choicenet", QUICK, "cpu").judge([pairs], [everybody(pairs)], [0])
+    assert np.array_equal(judged.good > 0.5, ~pairs.corrupt)
 
 
 def test_foreign_episodes_are_judged_but_never_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,11 +59,26 @@ def test_what_is_kept_is_the_best(lengths: list[int], share: float, seed: int) -
         assert means[stays].min() >= means[~stays].max()
     best = np.argsort(-means, kind="stable")
     possible = np.cumsum(np.r_[0, np.array(lengths)[best]])
-    assert abs(whole.sum() - round(wanted)) <= np.abs(possible - round(wanted)).min() + 1
+    asked = int(wanted + 0.5)  # a half is rounded up, where `round` goes to the even one
+    assert abs(whole.sum() - asked) <= np.abs(possible - asked).min() + 1
     above = kept_pairs(audit, FilterRequest(above=0.5, unit="pair"))
     assert np.array_equal(above, quality > 0.5)
     above = kept_pairs(audit, FilterRequest(above=0.5, unit="episode"))
     assert np.array_equal(above, (means > 0.5)[episodes])
+
+
+def test_a_partly_bad_episode_loses_its_bad_pairs_and_a_slip_in_a_good_one_stays() -> None:
+    bad, partly, good = [0.1] * 9 + [0.9], [0.95] * 6 + [0.05] * 4, [0.99] * 19 + [0.1]
+    audit = make_audit([*bad, *partly, *good], np.repeat([3, 5, 8], [10, 10, 20]))
+    auto, whole = FilterRequest(above=0.5), FilterRequest(above=0.5, unit="episode")
+    expected = [False] * 10 + [True] * 6 + [False] * 4 + [True] * 20
+    assert kept_pairs(audit, auto).tolist() == expected
+    assert kept_pairs(audit, whole).tolist() == [False] * 10 + [True] * 30
+    assert auto.words(audit).endswith("without the bad pairs of those that are partly bad")
+    assert whole.words(audit) == "episodes with a quality above 0.5"
+    single = make_audit([0.4, 0.6, 0.95])
+    assert kept_pairs(single, auto).tolist() == [False, True, True]
+    assert auto.words(single) == "pairs with a quality above 0.5"
 
 
 def test_the_unit_is_what_the_episodes_are() -> None:
@@ -95,7 +110,8 @@ def test_whole_episodes_go_with_all_that_is_known(datasets: Path) -> None:
     told, old_about = (dict(minari.load_dataset(name).storage.metadata) for name in ("our/y-v0", "our/x-v0"))
     assert told["task"] == "lane-driving"
     assert told["description"] == (
-        f"{stays.sum()} of {len(before)} pairs of our/x-v0: episodes with a quality above 0.5 in its audit by"
+        f"{stays.sum()} of {len(before)} pairs of our/x-v0: episodes with a quality above 0.5, without the bad"
+        " pairs of those that are partly bad in its audit by"
         f" choicenet, seed 0; the whole was described as: {old_about['description']}"
     )
     assert told["algorithm_name"] == "robust-bc filter ..."
