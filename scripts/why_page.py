@@ -24,6 +24,8 @@ from robust_bc.auditing.calibration import distances
 from robust_bc.auditing.conflict import Court, deal
 from robust_bc.auditing.duel import uncontradicted
 from robust_bc.auditing.provenance import Futures, similarity
+from robust_bc.auditing.results import SUSPECT_BELOW
+from robust_bc.auditing.second_look import look_again
 from robust_bc.cli.control_source import TeacherSource
 from robust_bc.files import write_whole
 from robust_bc.fitting import fit_fleet
@@ -56,7 +58,7 @@ def main(arguments: Arguments) -> None:
         (task, how, rate): [source.demonstrations(task, how, rate, seed) for seed in seeds]
         for task in TASKS
         for how, rate in (
-            *(("relabel", 0.3), ("relabel", 0.4), ("rollout", 0.3), ("clean", 0.0)),
+            *(("relabel", 0.3), ("relabel", 0.4), ("rollout", 0.3), ("rollout", 0.4), ("clean", 0.0)),
             *(("flip", 0.4), ("uniform", 0.4)),
         )
     }
@@ -69,6 +71,7 @@ def main(arguments: Arguments) -> None:
         "owners": lambda: owners_table(mixes),
         "rounds": lambda: rounds_table(mixes),
         "futures": lambda: futures_table(mixes),
+        "second": lambda: second_table(mixes),
         "duel": lambda: duel_table(mixes),
         "starts": lambda: starts_table(mixes),
     }
@@ -186,28 +189,43 @@ def starts_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> s
 
 
 def futures_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> str:
-    """Groups by where pairs lead, before their actions are looked at."""
-    lines = [
-        "| mix | pairs outside of the largest group | of these corrupt | of all corrupt |",
-        "| --- |" + " --- |" * 3,
-    ]
+    """Who is foreign, by where pairs lead and what they do there."""
+    lines = ["| mix | foreign | of these corrupt | of all corrupt |", "| --- |" + " --- |" * 3]
     for task in TASKS:
-        for how, rate in (("clean", 0.0), ("relabel", 0.3), ("rollout", 0.3)):
+        for how, rate in (("clean", 0.0), ("relabel", 0.3), ("rollout", 0.3), ("rollout", 0.4)):
             chosen = mixes[task, how, rate]
-            outside = Court(METHOD, judging_settings(METHOD, {}), "cpu").foreign(chosen, range(len(chosen)))
-            label = [_labels(pairs) for pairs in chosen]
-            count, hits = (
-                sum(int(o.sum()) for o in outside),
-                sum(int((o & c).sum()) for o, c in zip(outside, label, strict=True)),
-            )
-            total, bad = sum(len(o) for o in outside), sum(int(c.sum()) for c in label)
+            outside = np.concatenate(_court().foreign(chosen, range(len(chosen))))
+            label = np.concatenate([_labels(pairs) for pairs in chosen])
+            hits = int((outside & label).sum())
             cells = (
-                f"{count / total:.1%}",
-                f"{hits / count:.1%}" if count else "-",
-                f"{hits / bad:.1%}" if bad else "-",
+                f"{outside.mean():.1%}",
+                f"{hits / outside.sum():.1%}" if outside.any() else "-",
+                f"{hits / label.sum():.1%}" if label.any() else "-",
             )
             lines.append(f"| {task} {how} {rate:.0%} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def second_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> str:
+    """What a second look by Gaussian processes changes."""
+    lines = ["| mix | | bad pairs kept | good pairs dropped |", "| --- | --- | --- | --- |"]
+    for task in TASKS:
+        for how in ("relabel", "uniform"):
+            chosen = mixes[task, how, 0.4]
+            judged = _court().judge(chosen, [np.ones(len(pairs), np.bool_) for pairs in chosen], range(len(chosen)))
+            first = [judgement.good for judgement in judged]
+            again = [look_again(pairs, good, strangers=False) for pairs, good in zip(chosen, first, strict=True)]
+            for name, qualities in (("networks", first), ("and a second look", again)):
+                kept = [quality > SUSPECT_BELOW for quality in qualities]
+                labels = [_labels(pairs) for pairs in chosen]
+                bad = np.mean([(flags & label).sum() for flags, label in zip(kept, labels, strict=True)])
+                good = np.mean([(~flags & ~label).sum() for flags, label in zip(kept, labels, strict=True)])
+                lines.append(f"| {task} {how} 40 % | {name} | {bad:.1f} of 200 | {good:.1f} of 300 |")
+    return "\n".join(lines)
+
+
+def _court() -> Court:
+    return Court(METHOD, judging_settings(METHOD, {}), "cpu")
 
 
 def draw(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> Figure:

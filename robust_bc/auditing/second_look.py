@@ -4,9 +4,9 @@ The networks' verdicts are right nearly everywhere, but where few pairs are, suc
 forgive what they cannot tell, and a few bad pairs there are enough to make a walker fall. So two Gaussian processes,
 one of the pairs that are trusted and one of those that are not, are asked about each pair without that pair itself
 (`duel` has the equations), and what they say is taken up for some steps of expectation maximisation. A pair that one of
-them explains belongs to it; of what neither explains, the networks' verdict stands:
+them explains belongs to it; of what neither explains, those are good that the networks are sure of:
 
-    quality = P(trusted) + P(neither)·quality of the networks
+    quality = P(trusted) + P(neither)·[quality of the networks > SURE]
 
 Where strangers have states of their own, nothing holds the two functions apart there, so that they drift: there are few
 steps then. The kernel is a squared exponential and a line, for policies go on beyond what was seen more like a line
@@ -33,6 +33,8 @@ WIDTH, LINE = 0.7, 0.3
 NEITHER = 0.02
 """Share of each pair that neither function owns at first."""
 NOISE = 0.05
+SURE = 0.95
+"""Random actions in rare states are forgiven by the networks, and explained by neither function."""
 STEPS, STEPS_WITH_STRANGERS = 15, 2
 
 
@@ -52,4 +54,4 @@ def look_again(pairs: Demonstrations, quality: Floats, strangers: bool) -> Float
     owners = np.stack([quality * (1 - NEITHER), (1 - quality) * (1 - NEITHER), np.full(len(quality), NEITHER)])
     steps = STEPS_WITH_STRANGERS if strangers else STEPS
     stand = maximise(kernel.astype(np.float32), actions[:, live].astype(np.float32), owners, NOISE, steps, heat=1.0)
-    return np.asarray(np.clip(stand.owners[0] + stand.owners[2] * quality, 0, 1), np.float64)
+    return np.asarray(np.clip(stand.owners[0] + stand.owners[2] * (quality > SURE), 0, 1), np.float64)

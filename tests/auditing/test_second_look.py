@@ -34,16 +34,16 @@ def test_wrong_verdicts_are_mended(strangers: bool) -> None:
     assert ((again >= 0) & (again <= 1)).all()
 
 
-def test_what_neither_explains_keeps_its_verdict() -> None:
+def test_what_neither_explains_is_good_only_if_the_networks_are_sure() -> None:
     pairs, bad = two_policies()
     actions = pairs.actions.copy()
     nobodys = np.flatnonzero(bad)[:4]
     actions[nobodys] = [[6.0, -6.0]] * 4  # far from both policies
     odd = Demonstrations.from_arrays(pairs.observations, actions)
     quality = np.where(bad, 0.1, 0.9)
-    quality[nobodys] = [0.2, 0.4, 0.6, 0.8]
+    quality[nobodys] = [0.2, 0.6, 0.9, 0.97]
     again = look_again(odd, quality, False)
-    assert again[nobodys] == pytest.approx(quality[nobodys], abs=0.02)
+    assert again[nobodys] == pytest.approx([0, 0, 0, 1], abs=0.02)
 
 
 def test_locked_joints_do_not_count() -> None:
