@@ -34,7 +34,7 @@ of these tasks: [why-it-works.md](why-it-works.md) says which.
 """
 TRAINING = """
 **Filter, then train.** The audit's suspects are dropped as `robust-bc filter --above 0.5` does: whole episodes whose
-mean quality is below one half, and the bad pairs of those that are partly bad (below 0.9). A plain
+mean quality is not above one half, and the bad pairs of those that are partly bad (below 0.9). A plain
 MLP ({width} units, otherwise the defaults of `robust-bc train --method mlp`) learns from the rest, and is measured in
 {rollouts} episodes beside the same MLP on everything and the **oracle**, which learns from the clean pairs only. A
 share is that of the oracle's return, where random actions count as nothing.

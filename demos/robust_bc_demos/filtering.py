@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.auditing.pooling import worth_keeping
+from robust_bc.auditing.pooling import PARTLY_BAD, worth_keeping
 from robust_bc.auditing.results import Audit
 from robust_bc.auditing.sources import UNKNOWN
 from robust_bc.demonstrations import MINIMUM_PAIRS
@@ -70,7 +70,8 @@ class FilterRequest:
 
     def _cuts(self, audit: Audit) -> bool:
         """Whether an episode that stays may lose pairs."""
-        return self.unit == "auto" and self.above is not None and not audit.single_pairs
+        cuts = self.unit == "auto" and self.above is not None and self.above < PARTLY_BAD
+        return cuts and not audit.single_pairs
 
 
 @dataclass(frozen=True)

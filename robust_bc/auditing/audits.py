@@ -101,18 +101,20 @@ def _audit(
     sources: Sequence[str] | None,
     dataset: str | None,
 ) -> Audit:
-    good = judgement.good
+    good, spread = judgement.good, judgement.spread
     if single_pairs(pairs.episodes):
         # A single pair may stand among strangers, where all begin; it is none of them if it does what is expected.
         outside = np.where(good > SURELY_KNOWN, 0.0, outside)
         if judgement.explains:
             again = look_again(pairs, (1 - outside) * good, strangers=bool(outside.any()))
             outside = np.where(again > SUSPECT_BELOW, 0.0, outside)
-            good = np.where(outside > 0, good, again)
+            judged = np.where(outside > 0, good, again)
+            spread = np.maximum(spread, np.abs(judged - good) / np.sqrt(2))  # whoever judged anew may be wrong, too
+            good = judged
     quality = (1 - outside) * good
     return Audit(
         quality=quality,
-        spread=(1 - outside) * judgement.spread,
+        spread=(1 - outside) * spread,
         conflict=1 - good,
         foreign=outside,
         episodes=pairs.episodes,

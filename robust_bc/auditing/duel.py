@@ -1,8 +1,8 @@
-"""A duel of two functions: which single pairs does one smooth policy explain, when another may explain the rest.
+"""A duel of two functions: which pairs does one smooth policy explain, when another may explain the rest.
 
 An adversary with a policy of its own is learned as well as the good demonstrator, and with 40 % of the pairs a network
-takes up the one here and the other there. Where single pairs are all there is, nothing but smoothness says that the
-good policy of one region is the same as that of the next. Gaussian processes are smooth over long ways, so
+takes up the one here and the other there. Nothing but smoothness says that the good policy of one region is the same
+as that of the next. Gaussian processes are smooth over long ways, so
 
     p(a | s) = π₁·N(a; f₁(s), v₁(s)) + π₂·N(a; f₂(s), v₂(s)) + π₀·N(a; 0, 1),      fₖ ~ GP
 

@@ -10,8 +10,8 @@ would do in the states of each group:
 
 Who never joins and was strange in the mean of all looks is foreign. (Not in the last one alone: among those who joined
 are bad pairs of the states in which all begin, and the policy learns from them, too.) Small groups are not: a dozen
-pairs of a rare state look as strange, and a policy without them falls. If half of the pairs were foreign, the camp
-would not be what most do, and nobody is.
+pairs of a rare state look as strange, and a policy without them falls. If the camp has not more than half of the pairs,
+it is not what most do, and nobody is foreign.
 
 Who passes through states of its own before it reaches the camp's, and does something else there, is the case that
 cannot be told from a foreign source: an approach before a grasp, if it is recorded as single pairs. Whole episodes are
@@ -49,7 +49,7 @@ FAR = 0.9
 LED_TO = 0.6
 """How often the camp's pairs lead to a group, in units of its share of the pairs, from which it is part of the task."""
 FEWEST = 15
-"""Pairs of a group below which it is not called foreign."""
+"""Landmarks of a group (pairs, where there are not many) below which it is not called foreign."""
 MOST_ROUNDS = 4
 MEMBERS = 3
 """Networks of the camp's policy, whose mean is asked: what one of them does in states it has not seen is chance."""
@@ -78,9 +78,10 @@ class Camp:
     def foreign(self) -> Flags:
         """(N,) whether each pair is foreign."""
         relative, absolute = np.mean(self.looks, axis=0)  # (G,) each
-        strange = (relative >= STRANGE) & (absolute >= FAR) & (np.bincount(self.group) >= FEWEST)
-        found = strange[self.group] & ~self.flags
-        return found if 2 * int(found.sum()) < len(found) else np.zeros(len(found), np.bool_)
+        known = np.bincount(self.group[self.futures.landmarks], minlength=len(relative))
+        strange = (relative >= STRANGE) & (absolute >= FAR) & (known >= FEWEST)
+        camp = self.flags
+        return strange[self.group] & ~camp if 2 * int(camp.sum()) > len(camp) else np.zeros(len(camp), np.bool_)
 
     def ask(self, policy: Policy) -> bool:
         """Compare every group outside with what the camp's policy would do; gives whether the camp has grown."""

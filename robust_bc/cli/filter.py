@@ -37,7 +37,8 @@ class FilterArguments:
     unit: Literal["auto", "episode", "pair"] = "auto"
     """episode: keep or drop whole episodes by the mean quality of their pairs. pair: keep or drop single pairs; an
     episode that loses some in its middle falls into pieces. auto: episodes where they have more than one step, for a
-    bad episode is usually bad throughout; with --above, one that is partly bad loses its bad pairs. Else pairs."""
+    bad episode is usually bad throughout; with --above, one that is partly bad (a mean below 0.9) loses its bad pairs.
+    Else pairs."""
     overwrite: bool = False
     """Replace a dataset of that id."""
     json: bool = False

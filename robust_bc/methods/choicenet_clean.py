@@ -5,10 +5,9 @@
 
 The audit judges every pair by networks that never saw it, and finds what a single network cannot: pairs of another
 source in states of their own, and a rival that is learned as well as the good demonstrator. No clean pair, no label and
-no rate is asked for. Where episodes have several steps, those that are bad throughout go as a whole; single pairs are
-sorted by a duel of two smooth functions first.
+no rate is asked for. Where episodes have several steps, those that are bad throughout go as a whole.
 
-It costs the audit (up to five rounds of ten short networks) and an ensemble. The rest is still learned by ChoiceNet,
+It costs the audit (up to some sixty short networks) and an ensemble. The rest is still learned by ChoiceNet,
 for the audit overlooks some bad pairs. What it needs beyond `choicenet` is the successor of each pair, to tell sources
 apart; demonstrations without (plain arrays) are judged by their actions alone.
 """

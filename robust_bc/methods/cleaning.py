@@ -20,7 +20,7 @@ class CleaningSettings(Settings):
     """Settings of the audit; it also takes `action_scaling`, and its networks are else of default settings."""
 
     judge_steps: int = 600
-    """Optimiser steps of a network that judges; up to fifty such networks are trained."""
+    """Optimiser steps of a network that judges, never more than `steps`; some sixty such networks may be trained."""
     keep_above: float = 0.5
     """Quality from which a pair is learned from: the probability that it is good."""
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from robust_bc import Demonstrations, RobustBCError, audit
@@ -155,3 +156,25 @@ def test_nobody_audits_inside_of_an_audit() -> None:
         audit_fleet([])
     with pytest.raises(RobustBCError, match="seed"):
         audit(make_pairs(0), seed=-1)
+
+
+def test_a_second_look_judges_anew_and_may_lift_a_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = together(cycle(120, 0.0), cycle(60, 3.0, np.pi))
+    first = audit(both, device="cpu", **QUICK)
+    asked: list[bool] = []
+
+    def again(pairs: Demonstrations, quality: NDArray[np.float64], strangers: bool) -> NDArray[np.float64]:
+        asked.append(strangers)
+        assert (quality[120:] == 0).all()  # as the first look leaves it
+        anew = quality.copy()
+        anew[0], anew[120], anew[121] = 0.25, 0.75, 0.4
+        return anew
+
+    monkeypatch.setattr("robust_bc.auditing.audits.look_again", again)
+    found = audit(both, device="cpu", **QUICK)
+    assert asked == [True]
+    assert (found.quality[0], found.conflict[0], found.foreign[0]) == (0.25, 0.75, 0)
+    assert found.spread[0] > 0.4  # the two looks are far apart
+    assert (found.quality[120], found.foreign[120]) == (0.75, 0)
+    assert (found.quality[121], found.foreign[121]) == (0, 1)  # not lifted: as before
+    assert (first.foreign[120:] == 1).all()

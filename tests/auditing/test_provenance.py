@@ -121,12 +121,14 @@ def test_a_finer_cut_makes_more_groups() -> None:
 
 
 def test_single_pairs_are_cut_finer_than_episodes() -> None:
-    both = together(cycle(120, 0.0), cycle(60, 3.0))
-    whole = replace(both, episodes=np.arange(180) // 10)
+    place = np.random.default_rng(0).uniform(0, 1, 200)
+    both = Demonstrations.from_arrays(place[:, None], place[:, None], successors=np.minimum(place + 0.005, 1)[:, None])
+    whole = replace(both, episodes=np.argsort(np.argsort(place)) // 20)
     for pairs, same in ((both, provenance.SAME_FUTURE_OF_PAIRS), (whole, SAME_FUTURE)):
         futures = Futures.of(pairs)
         assert futures is not None
         assert np.array_equal(futures.groups(), futures.groups(same))
+        assert futures.groups(SAME_FUTURE).max() < futures.groups(provenance.SAME_FUTURE_OF_PAIRS).max()
 
 
 def test_a_camp_leads_to_its_own_and_to_what_follows_it() -> None:

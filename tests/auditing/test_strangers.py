@@ -65,12 +65,29 @@ def test_half_of_an_honest_group_vouches_for_it() -> None:
     assert not mixed.foreign.any()
 
 
-@pytest.mark.parametrize(("sizes", "foreign"), [((200, 60, 40), True), ((100, 90, 60), False), ((100, 100), False)])
-def test_half_of_all_pairs_cannot_be_foreign(sizes: tuple[int, ...], foreign: bool) -> None:
+@pytest.mark.parametrize(
+    ("sizes", "foreign"),
+    [
+        ((200, 60, 40), True),
+        ((100, 90, 60), False),
+        ((100, 100), False),
+        ((100, 60, 14, 14, 14, 14), False),  # few are strange, but most are not in the camp
+    ],
+)
+def test_without_a_majority_nobody_is_foreign(sizes: tuple[int, ...], foreign: bool) -> None:
     group, predicted = three(sizes)
     others = camp(group, np.where((group > 0)[:, None], -3 * predicted, predicted))
     others.ask(Says(predicted))  # type: ignore[arg-type]
     assert np.array_equal(others.foreign, (group > 0) & foreign)
+
+
+def test_few_landmarks_are_few_however_many_pairs_they_stand_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("robust_bc.auditing.provenance.LANDMARKS", 100)
+    group, predicted = three((900, 100))
+    rare = camp(group, np.where((group > 0)[:, None], -3 * predicted, predicted))
+    rare.ask(Says(predicted))  # type: ignore[arg-type]
+    assert (group[rare.futures.landmarks] == 1).sum() < FEWEST
+    assert not rare.foreign.any()
 
 
 @pytest.mark.parametrize("count", [FEWEST - 1, FEWEST])
