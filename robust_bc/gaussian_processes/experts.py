@@ -81,7 +81,7 @@ def marginals(prior: Prior, signal: float, precisions: Tensor, targets: Tensor) 
     factor = balanced_factor(covariance[:, heard], precisions[heard])
     half = torch.linalg.solve_triangular(factor, weights * covariance, upper=False)  # (h, n)
     means = half.T @ torch.linalg.solve_triangular(factor, weights * targets[heard], upper=False)
-    return Marginals(means, (signal - half.square().sum(0)).clamp_min(0))
+    return Marginals(means, (signal * prior.correlation.diagonal() - half.square().sum(0)).clamp_min(0))
 
 
 def cavity(posterior: Marginals, precisions: Tensor, targets: Tensor) -> Marginals:

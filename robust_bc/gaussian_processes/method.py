@@ -15,6 +15,7 @@ from torch import Tensor
 
 from robust_bc.errors import RobustBCError
 from robust_bc.gaussian_processes.fitted import FittedProcess, fit_live
+from robust_bc.gaussian_processes.kernels import KERNELS, KernelName
 from robust_bc.gaussian_processes.model import GaussianProcesses
 from robust_bc.gaussian_processes.prior import Prior, median_distance
 from robust_bc.methods.direct import DirectMethod
@@ -29,8 +30,10 @@ BYTES_OF_A_GIGABYTE, BYTES_OF_A_MEGABYTE = 1e9, 1e6
 class GaussianProcessSettings(Settings):
     """What every Gaussian process can be told."""
 
+    kernel: KernelName = "squared-exponential"
+    """The squared exponential, or the kernel of infinitely wide networks, which goes on like a line."""
     length_scale: float = 0.5
-    """Length scale of the squared-exponential kernel, in medians of the distances between observations."""
+    """Length scale of the kernel, in medians of the distances between observations."""
     max_pairs: int = 4000
     """Refuse more pairs than this: memory grows with their square, and time with their cube."""
 
@@ -71,15 +74,16 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         pairs = len(observations)
         self.check(settings, pairs)
         inputs, targets = (torch.from_numpy(values.astype(np.float64)) for values in (observations, actions))
+        kernel = KERNELS[settings.kernel]
         fits = []
         for seed in seeds:
             rows = np.arange(pairs) if len(seeds) == 1 else bootstrap_rows(pairs, seed)
             mine = inputs[torch.from_numpy(rows)]
             length_scale = settings.length_scale * median_distance(mine, seed.stream(Purpose.INITIALISE))
-            prior = Prior.at(mine, float(np.float32(length_scale)))  # the one that is stored, to the last digit
+            prior = Prior.at(mine, kernel(float(np.float32(length_scale))))  # the one that is stored, to the last digit
             find = functools.partial(self.fit_process, settings, prior)
             fits.append((rows, fit_live(find, targets[torch.from_numpy(rows)])))
-        return GaussianProcesses.of(observations, fits, self.tells_trust)
+        return GaussianProcesses.of(observations, fits, kernel, self.tells_trust)
 
     def empty(
         self,
@@ -89,7 +93,9 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         actions: int,
         tensors: Mapping[str, Tensor],
     ) -> GaussianProcesses:
-        return GaussianProcesses.empty(members, observations, actions, tensors, self.tells_trust)
+        return GaussianProcesses.empty(
+            members, observations, actions, tensors, KERNELS[settings.kernel], self.tells_trust
+        )
 
 
 def bootstrap_rows(pairs: int, seed: MemberSeed) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from robust_bc.gaussian_processes.fitted import FittedProcess, angles, balanced_factor
+from robust_bc.gaussian_processes.kernels import Kernel
 from robust_bc.mixture import MixtureParameters
 from robust_bc.model import Chooser, Model, Rows
 
@@ -30,11 +31,14 @@ class GaussianProcesses(Model):
     precisions: Tensor  # (M, N), 0 for a pair that a member was not fitted to
     trust: Tensor  # (M, N)
     length_scales: Tensor  # (M,)
-    signals: Tensor  # (M,), variances of the functions
+    signals: Tensor  # (M,), variances of the functions at the centre of the inputs
     noises: Tensor  # (M,), variances of the noise
 
-    def __init__(self, members: int, pairs: int, observations: int, actions: int, tells_trust: bool) -> None:
+    def __init__(
+        self, members: int, pairs: int, observations: int, actions: int, kernel: type[Kernel], tells_trust: bool
+    ) -> None:
         super().__init__()
+        self.kernel = kernel
         self.tells_trust = tells_trust
         self.register_buffer("inputs", torch.zeros(pairs, observations))
         self.register_buffer("coefficients", torch.zeros(members, pairs, actions))
@@ -50,11 +54,12 @@ class GaussianProcesses(Model):
         cls,
         inputs: NDArray[np.float32],
         fits: Sequence[tuple[NDArray[np.int64], FittedProcess]],
+        kernel: type[Kernel],
         tells_trust: bool,
     ) -> GaussianProcesses:
         """The model of inputs (N, S) and of each member's rows and fit."""
         pairs, observations = inputs.shape
-        model = cls(len(fits), pairs, observations, fits[0][1].coefficients.shape[1], tells_trust)
+        model = cls(len(fits), pairs, observations, fits[0][1].coefficients.shape[1], kernel, tells_trust)
         model.inputs.copy_(torch.from_numpy(np.array(inputs)))
         for member, (rows, fitted) in enumerate(fits):
             index = torch.from_numpy(rows)
@@ -67,13 +72,19 @@ class GaussianProcesses(Model):
 
     @classmethod
     def empty(
-        cls, members: int, observations: int, actions: int, tensors: Mapping[str, Tensor], tells_trust: bool
+        cls,
+        members: int,
+        observations: int,
+        actions: int,
+        tensors: Mapping[str, Tensor],
+        kernel: type[Kernel],
+        tells_trust: bool,
     ) -> GaussianProcesses:
         """A model into which these tensors can be loaded, if they fit together; their number of pairs is theirs."""
         pairs, _ = tensors["inputs"].shape
         if members != len(tensors["length_scales"]):
             raise ValueError("the model has another number of members than the configuration says")
-        return cls(members, pairs, observations, actions, tells_trust)
+        return cls(members, pairs, observations, actions, kernel, tells_trust)
 
     @property
     def members(self) -> int:
@@ -115,21 +126,14 @@ class GaussianProcesses(Model):
         coefficients = self.coefficients[member].cpu().numpy().astype(np.float64)
         heard = np.any(coefficients != 0, axis=1)
         coefficients = coefficients[heard]  # (n, D)
-        length_scale = float(self.length_scales[member])
-        known = self.inputs.cpu().numpy().astype(np.float64)[heard].T / length_scale  # (S, n)
-        known = np.ascontiguousarray(known)
-        half_squares = 0.5 * np.square(known).sum(0)  # (n,)
+        kernel = self._kernel(member).to_known(self.inputs.cpu().numpy().astype(np.float64)[heard])
         rows = max(1, LARGEST_KERNEL // max(1, len(coefficients)))
 
         def act(observations: Rows) -> Rows:
             actions = np.empty((len(observations), coefficients.shape[1]), np.float32)
             for start in range(0, len(observations), rows):
-                scaled = observations[start : start + rows, None].astype(np.float64) / length_scale  # (b, 1, S)
-                exponents = scaled @ known  # (b, 1, n)
-                exponents -= 0.5 * (scaled @ scaled.transpose(0, 2, 1))
-                exponents -= half_squares
-                kernel = np.exp(np.minimum(exponents, 0, out=exponents), out=exponents)
-                actions[start : start + rows] = (kernel @ coefficients)[:, 0]
+                part = observations[start : start + rows].astype(np.float64)  # (b, S)
+                actions[start : start + rows] = (kernel(part) @ coefficients)[:, 0]
             return actions
 
         return act
@@ -137,17 +141,17 @@ class GaussianProcesses(Model):
     def _predict(self, member: int, batch: Tensor) -> tuple[Tensor, Tensor]:
         """Means (B, D) and variances (B,) at observations (B, S)."""
         leverages, precisions = self.leverages[member].cpu().double(), self.precisions[member].cpu().double()
-        kernel = self._correlation(member, batch)  # (B, N)
+        known, shape = self.inputs.cpu().double(), self._kernel(member)
+        kernel = shape.between(batch, known)  # (B, N)
         mean = kernel @ self.coefficients[member].cpu().double()
         if member not in self._factors:
             turn = angles(leverages)
-            covariance = self._correlation(member, self.inputs.cpu().double()) * torch.cos(turn[:, None] - turn)
+            covariance = shape.between(known, known) * torch.cos(turn[:, None] - turn)
             self._factors[member] = balanced_factor(float(self.signals[member]) * covariance, precisions)
         signal = float(self.signals[member])
         weighted = signal * kernel * (angles(leverages).sin() * precisions.sqrt())  # cos(π/2·(1 − l)) = sin(π/2·l)
         explained = torch.linalg.solve_triangular(self._factors[member], weighted.mT, upper=False).square().sum(0)
-        return mean, (signal - explained).clamp_min(0) + float(self.noises[member])
+        return mean, (signal * shape.variances(batch) - explained).clamp_min(0) + float(self.noises[member])
 
-    def _correlation(self, member: int, batch: Tensor) -> Tensor:
-        known = self.inputs.cpu().double()
-        return torch.exp(-0.5 * torch.cdist(batch, known).square() / float(self.length_scales[member]) ** 2)
+    def _kernel(self, member: int) -> Kernel:
+        return self.kernel(float(self.length_scales[member]))

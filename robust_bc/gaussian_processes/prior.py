@@ -1,4 +1,4 @@
-"""The prior of all outputs: GPyTorch's squared-exponential kernel at the inputs, and its spectrum.
+"""The prior of all outputs: a kernel at the inputs, and its spectrum.
 
 The kernel is decomposed once, K = QΛQᵀ. Everything that a fit then tries (signal and noise variances, leverages,
 assignments) is cheap where the inputs are few-dimensional, because then almost all of Λ is zero to the last digit.
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from gpytorch.kernels import RBFKernel
 from torch import Tensor
+
+from robust_bc.gaussian_processes.kernels import Kernel
 
 MEDIAN_INPUTS = 1000
 """The median of pairwise distances is taken over this many inputs at most: their number squared is what it costs."""
@@ -23,34 +24,34 @@ LOW_RANK = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Correlations of the function's values at n inputs, in double precision."""
+    """Covariances of the function's values at n inputs for a signal variance of one, in double precision."""
 
-    length_scale: float
-    correlation: Tensor  # (n, n), ones on the diagonal
+    kernel: Kernel
+    correlation: Tensor  # (n, n)
     eigenvalues: Tensor  # (n,), none below zero
     eigenvectors: Tensor  # (n, n)
     root: Tensor | None  # (n, R) with correlation = root·rootᵀ where the rank is low
 
     @classmethod
     @torch.no_grad()
-    def at(cls, inputs: Tensor, length_scale: float) -> Prior:
+    def at(cls, inputs: Tensor, kernel: Kernel) -> Prior:
         """The prior at inputs (n, S)."""
-        kernel = RBFKernel().double()
-        kernel.lengthscale = torch.tensor(
-            length_scale, dtype=torch.float64
-        )  # a plain number would pass through float32
-        covariance = kernel(inputs)
-        eigenvalues, eigenvectors = covariance.eigh()
-        vectors, values = eigenvectors.to_dense(), eigenvalues.clamp_min(0)
+        correlation = kernel.among(inputs)
+        eigenvalues, vectors = torch.linalg.eigh(correlation)
+        values = eigenvalues.clamp_min(0)
         kept = values > RANK_TOLERANCE * values.max()
         low = int(kept.sum()) < LOW_RANK * len(inputs)
         return cls(
-            length_scale=length_scale,
-            correlation=covariance.to_dense(),
+            kernel=kernel,
+            correlation=correlation,
             eigenvalues=torch.where(kept, values, 0.0),
             eigenvectors=vectors,
             root=vectors[:, kept] * values[kept].sqrt() if low else None,
         )
+
+    @property
+    def length_scale(self) -> float:
+        return self.kernel.length_scale
 
 
 def median_distance(inputs: Tensor, stream: np.random.Generator) -> float:

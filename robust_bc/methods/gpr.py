@@ -10,7 +10,7 @@ from robust_bc.gaussian_processes.prior import Prior
 
 
 class GPR(GaussianProcessMethod[GaussianProcessSettings]):
-    """Squared-exponential kernel, median trick for its length, marginal likelihood for its variances."""
+    """Median trick for the length of the kernel, marginal likelihood for its variances."""
 
     name = "gpr"
     summary = "Gaussian-process regression; assumes that all demonstrations are good, and a smooth function"

@@ -16,6 +16,7 @@ from torch import Tensor
 from robust_bc.auditing import REVISION
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.gaussian_processes.fitted import FittedProcess, fit_exact
+from robust_bc.gaussian_processes.kernels import KernelName
 from robust_bc.gaussian_processes.method import GaussianProcessMethod, GaussianProcessSettings
 from robust_bc.gaussian_processes.prior import Prior
 from robust_bc.methods.cleaning import CleaningSettings, keep_trusted
@@ -24,6 +25,9 @@ from robust_bc.methods.cleaning import CleaningSettings, keep_trusted
 @dataclass(frozen=True, kw_only=True)
 class GPRCleanSettings(CleaningSettings, GaussianProcessSettings):
     """Settings of the audit, and of the Gaussian process that learns from what it leaves."""
+
+    kernel: KernelName = "wide-network"
+    """As of `gpr`; what the demonstrations do not show, such as a first step, is better met by going on like a line."""
 
 
 class GPRClean(GaussianProcessMethod[GPRCleanSettings]):

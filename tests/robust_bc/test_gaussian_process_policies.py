@@ -14,6 +14,7 @@ from robust_bc.benchmark.functions import FUNCTIONS, grid, root_mean_square_erro
 from robust_bc.gaussian_processes import model as model_module
 from robust_bc.gaussian_processes.figures import pair_trust_figure
 from robust_bc.gaussian_processes.fitted import fit_exact
+from robust_bc.gaussian_processes.kernels import SquaredExponential
 from robust_bc.gaussian_processes.likelihood import Variances, fit_plain_variances
 from robust_bc.gaussian_processes.method import bootstrap_rows
 from robust_bc.gaussian_processes.prior import Prior
@@ -203,7 +204,7 @@ def test_figures_show_every_pair(method: str) -> None:
 
 def test_the_fit_is_the_literal_one_at_its_variances() -> None:
     inputs, targets = problem(1)
-    prior = Prior.at(inputs, 0.7)
+    prior = Prior.at(inputs, SquaredExponential(0.7))
     fitted = fit_exact(prior, targets)
     assert fitted.variances == fit_plain_variances(prior, targets)
     signal, noise = fitted.variances.signal, fitted.variances.noise

@@ -14,6 +14,7 @@ from torch import Tensor
 from robust_bc import Demonstrations, fit
 from robust_bc.benchmark.functions import FUNCTIONS
 from robust_bc.gaussian_processes.experts import cavity, marginals
+from robust_bc.gaussian_processes.kernels import KERNELS, KernelName, SquaredExponential
 from robust_bc.gaussian_processes.leverage import leveraged_covariance, proximal_gradient
 from robust_bc.gaussian_processes.likelihood import fit_plain_variances, negative_log_likelihood
 from robust_bc.gaussian_processes.method import bootstrap_rows
@@ -40,6 +41,22 @@ def literal_kernel(one: Array, other: Array, length_scale: float) -> Array:
     return kernel
 
 
+def literal_network_kernel(one: Array, other: Array, length_scale: float) -> Array:
+    """The formula, number by number."""
+
+    def covariance(x: Array, y: Array, layers: int) -> float:
+        if layers == 0:
+            return 1 + float(x @ y) / length_scale**2
+        scale = np.sqrt(covariance(x, x, layers - 1) * covariance(y, y, layers - 1))
+        angle = np.arccos(min(1.0, covariance(x, y, layers - 1) / scale))
+        return float(1 + scale / np.pi * (np.sin(angle) + (np.pi - angle) * np.cos(angle)))
+
+    return np.array([[covariance(x, y, 2) / 3 for y in other] for x in one])
+
+
+LITERAL_KERNELS = {"squared-exponential": literal_kernel, "wide-network": literal_network_kernel}
+
+
 def literal_log_density(covariance: Array, targets: Array) -> float:
     """log N(Y; 0, Σ) by an inverse and a determinant."""
     _, log_determinant = np.linalg.slogdet(covariance)
@@ -50,7 +67,7 @@ def literal_log_density(covariance: Array, targets: Array) -> float:
 @both_forms
 def test_the_prior_is_the_squared_exponential_and_its_root_gives_it_back(size: int) -> None:
     inputs, _ = problem(size)
-    prior = Prior.at(inputs, 0.7)
+    prior = Prior.at(inputs, SquaredExponential(0.7))
     kernel = literal_kernel(inputs.numpy(), inputs.numpy(), 0.7)
     np.testing.assert_allclose(prior.correlation, kernel, atol=1e-12)
     assert (prior.root is not None) == (size == 1)
@@ -69,7 +86,7 @@ def test_the_median_distance_is_that_of_different_inputs() -> None:
 @both_forms
 def test_variances_maximise_gpytorchs_own_marginal_likelihood(size: int) -> None:
     inputs, targets = problem(size, outputs=1)
-    prior = Prior.at(inputs, 1.5)
+    prior = Prior.at(inputs, SquaredExponential(1.5))
     found = fit_plain_variances(prior, targets)
 
     class Exact(gpytorch.models.ExactGP):  # type: ignore[misc]
@@ -99,10 +116,12 @@ def test_variances_maximise_gpytorchs_own_marginal_likelihood(size: int) -> None
 
 
 @pytest.mark.parametrize("members", [1, 3])
-def test_mean_and_variance_are_the_literal_ones(members: int) -> None:
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_mean_and_variance_are_the_literal_ones(kernel: KernelName, members: int) -> None:
     inputs, targets = problem(3)
     shown = Demonstrations.from_arrays(inputs.numpy(), targets.numpy())
-    policy = fit(shown, "gpr", members=members, device="cpu")
+    policy = fit(shown, "gpr", members=members, device="cpu", kernel=kernel)
+    literal = LITERAL_KERNELS[kernel]
     where = np.random.default_rng(0).normal(size=(20, 3))
     maps = policy.normalisation
     x, y, new = (
@@ -118,11 +137,12 @@ def test_mean_and_variance_are_the_literal_ones(members: int) -> None:
     for member in range(members):
         rows = np.arange(60) if members == 1 else bootstrap_rows(60, MemberSeed(0, member))
         length, signal, noise = (float(tensors[name][member]) for name in ("length_scales", "signals", "noises"))
-        covariance = signal * literal_kernel(x[rows], x[rows], length) + noise * np.eye(len(rows))
-        across = signal * literal_kernel(new, x[rows], length)
+        covariance = signal * literal(x[rows], x[rows], length) + noise * np.eye(len(rows))
+        across = signal * literal(new, x[rows], length)
         mean = maps.actions.backward(across @ np.linalg.inv(covariance) @ y[rows])
         explained = np.einsum("bi,ij,bj->b", across, np.linalg.inv(covariance), across)
-        variance = (signal - explained + noise)[:, None] * maps.actions.scale**2
+        alone = signal * np.diagonal(literal(new, new, length))
+        variance = (alone - explained + noise)[:, None] * maps.actions.scale**2
         np.testing.assert_allclose(mixture.means[member, :, 0], mean, atol=2e-4)
         np.testing.assert_allclose(mixture.variances[member, :, 0], variance, rtol=1e-3)
         chosen += mean / members
@@ -135,7 +155,7 @@ def test_mean_and_variance_are_the_literal_ones(members: int) -> None:
 @given(st.lists(st.floats(-1, 1), min_size=60, max_size=60), st.sampled_from([1, 5]))
 def test_the_leveraged_kernel_is_the_literal_one_and_positive_semi_definite(given: list[float], size: int) -> None:
     inputs, targets = problem(size)
-    prior, leverages = Prior.at(inputs, 0.7), torch.tensor(given, dtype=torch.float64)
+    prior, leverages = Prior.at(inputs, SquaredExponential(0.7)), torch.tensor(given, dtype=torch.float64)
     signal, noise = torch.tensor(1.7, dtype=torch.float64), torch.tensor(0.3, dtype=torch.float64)
     operator = leveraged_covariance(prior, leverages, signal, noise)
     apart = np.abs(np.subtract.outer(leverages.numpy(), leverages.numpy()))
@@ -150,7 +170,7 @@ def test_the_leveraged_kernel_is_the_literal_one_and_positive_semi_definite(give
 def test_the_proximal_objective_falls(sparsity: float) -> None:
     inputs, targets = problem(1)
     targets[::5] += 3
-    prior = Prior.at(inputs, 0.7)
+    prior = Prior.at(inputs, SquaredExponential(0.7))
     one = torch.tensor(1.0, dtype=torch.float64)
 
     def loss(leverages: Tensor) -> Tensor:
@@ -178,7 +198,7 @@ def test_the_proximal_step_minimises_a_known_objective() -> None:
 @both_forms
 def test_a_cavity_is_what_the_others_say(size: int) -> None:
     inputs, targets = problem(size)
-    prior = Prior.at(inputs, 0.7)
+    prior = Prior.at(inputs, SquaredExponential(0.7))
     precisions = torch.linspace(0, 30, 60, dtype=torch.float64)  # the first pair says nothing
     without = cavity(marginals(prior, 1.3, precisions, targets), precisions, targets)
     kernel = 1.3 * literal_kernel(inputs.numpy(), inputs.numpy(), 0.7)

@@ -44,7 +44,7 @@ def test_is_the_process_of_the_kept_pairs(told_truth: list[dict[str, Any]]) -> N
     fresh = np.random.default_rng(9).uniform(-1, 1, (50, 2)).astype(np.float32)
     for pairs, policy in zip(data, policies, strict=True):
         assert pairs.corrupt is not None
-        plain = fit(pairs.select(~pairs.corrupt), "gpr", device="cpu", length_scale=0.8)
+        plain = fit(pairs.select(~pairs.corrupt), "gpr", device="cpu", length_scale=0.8, kernel="wide-network")
         assert np.array_equal(policy.predict(fresh)[0], plain.predict(fresh)[0])
         assert policy.learned_from == int((~pairs.corrupt).sum())
     assert [given["steps"] for given in told_truth] == [7]

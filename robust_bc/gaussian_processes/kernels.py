@@ -1,0 +1,126 @@
+"""The kernels of the Gaussian processes: how alike the values of a function are at two inputs.
+
+`SquaredExponential` is the classical one, and falls back to the mean where no pair is near. `WideNetwork` is the
+covariance of the outputs of networks with two hidden layers of rectifiers, random weights and infinitely many units
+(the arc-cosine kernel of Cho and Saul, 2009): it goes on like a line where no pair is near, as trained networks do.
+With ℓ the length scale, and κ(c) = (√(1 − c²) + (π − arccos c)·c)/π what a layer makes of a correlation c,
+
+    k₀(x, y) = 1 + x·y/ℓ²,    kₗ₊₁(x, y) = 1 + √(kₗ(x, x)·kₗ(y, y))·κ(kₗ(x, y)/√(kₗ(x, x)·kₗ(y, y)))
+
+and kₗ₊₁(x, x) = 1 + kₗ(x, x). It is divided by its value at the centre of the inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from gpytorch.kernels import RBFKernel
+from numpy.typing import NDArray
+from torch import Tensor
+
+KernelName = Literal["squared-exponential", "wide-network"]
+HIDDEN_LAYERS = 2
+"""As many as the networks of the other methods have unless told otherwise."""
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Kernel(ABC):
+    """Covariances of a function whose variance at the centre is one."""
+
+    length_scale: float
+
+    @abstractmethod
+    def between(self, left: Tensor, right: Tensor) -> Tensor:
+        """(B, N) of inputs (B, S) and (N, S)."""
+
+    @abstractmethod
+    def variances(self, inputs: Tensor) -> Tensor:
+        """(B,) of inputs (B, S) with themselves."""
+
+    @abstractmethod
+    def to_known(self, known: Doubles) -> Callable[[Doubles], Doubles]:
+        """A map of new inputs (b, S) to (b, 1, n) for known ones (n, S), with a product for each row as in `RowMap`."""
+
+    def among(self, inputs: Tensor) -> Tensor:
+        """(n, n) of inputs (n, S)."""
+        return self.between(inputs, inputs)
+
+
+class SquaredExponential(Kernel):
+    """exp(−|x − y|²/2ℓ²)."""
+
+    def between(self, left: Tensor, right: Tensor) -> Tensor:
+        return torch.exp(-0.5 * torch.cdist(left, right).square() / self.length_scale**2)
+
+    def variances(self, inputs: Tensor) -> Tensor:
+        return torch.ones_like(inputs[:, 0])
+
+    def among(self, inputs: Tensor) -> Tensor:
+        kernel = RBFKernel().double()
+        kernel.lengthscale = torch.tensor(
+            self.length_scale, dtype=torch.float64
+        )  # a plain number would pass through float32
+        dense: Tensor = kernel(inputs).to_dense().detach()
+        return dense
+
+    def to_known(self, known: Doubles) -> Callable[[Doubles], Doubles]:
+        columns = np.ascontiguousarray(known.T / self.length_scale)  # (S, n)
+        half_squares = 0.5 * np.square(columns).sum(0)  # (n,)
+
+        def kernel(inputs: Doubles) -> Doubles:
+            rows = inputs[:, None] / self.length_scale  # (b, 1, S)
+            exponents = rows @ columns  # (b, 1, n)
+            exponents -= 0.5 * (rows @ rows.transpose(0, 2, 1))
+            exponents -= half_squares
+            found: Doubles = np.exp(np.minimum(exponents, 0, out=exponents), out=exponents)
+            return found
+
+        return kernel
+
+
+class WideNetwork(Kernel):
+    """Of infinitely wide networks with two hidden layers."""
+
+    def between(self, left: Tensor, right: Tensor) -> Tensor:
+        covariance = 1 + left @ right.mT / self.length_scale**2
+        own, others = (1 + each.square().sum(1) / self.length_scale**2 for each in (left, right))
+        for _ in range(HIDDEN_LAYERS):
+            scale = (own[:, None] * others).sqrt()
+            cosine = (covariance / scale).clamp(-1, 1)
+            layer = (1 - cosine.square()).sqrt() + (math.pi - cosine.arccos()) * cosine
+            covariance = 1 + scale * layer / math.pi
+            own, others = own + 1, others + 1
+        return covariance / (HIDDEN_LAYERS + 1)
+
+    def variances(self, inputs: Tensor) -> Tensor:
+        return 1 + inputs.square().sum(1) / self.length_scale**2 / (HIDDEN_LAYERS + 1)
+
+    def to_known(self, known: Doubles) -> Callable[[Doubles], Doubles]:
+        columns = np.ascontiguousarray(known.T / self.length_scale)  # (S, n)
+        squares = np.square(columns).sum(0)  # (n,)
+
+        def kernel(inputs: Doubles) -> Doubles:
+            rows = inputs[:, None] / self.length_scale  # (b, 1, S)
+            covariance = 1 + rows @ columns  # (b, 1, n)
+            own, others = 1 + rows @ rows.transpose(0, 2, 1), 1 + squares  # (b, 1, 1) and (n,)
+            for _ in range(HIDDEN_LAYERS):
+                scale = np.sqrt(own * others)
+                cosine = np.clip(covariance / scale, -1, 1)
+                layer = np.sqrt(1 - cosine * cosine) + (math.pi - np.arccos(cosine)) * cosine
+                covariance = 1 + scale * layer / math.pi
+                own, others = own + 1, others + 1
+            found: Doubles = covariance / (HIDDEN_LAYERS + 1)
+            return found
+
+        return kernel
+
+
+KERNELS: dict[KernelName, type[Kernel]] = {"squared-exponential": SquaredExponential, "wide-network": WideNetwork}
