@@ -29,6 +29,8 @@ SURELY_BAD, SURELY_GOOD = 0.025, 0.975
 """Qualities that leave less doubt than 2.5 % on either side."""
 SURELY_KNOWN = 0.9
 """Probability of being good by its action, from which a single pair is not foreign."""
+LOOKING = 0.2
+"""Share of an audit's progress that the search for strangers has, though it may end early."""
 
 ProgressCallback = Callable[[float, str], None]
 
@@ -69,8 +71,14 @@ def audit_fleet(
     chosen = [check_seed(seed) for seed in (range(len(demonstrations)) if seeds is None else seeds)]
     given = judging_settings(method, settings)
     court = Court(method, given, device)
-    outside = court.foreign(demonstrations, chosen)
-    judged = court.judge(demonstrations, [~flags for flags in outside], chosen, progress)
+    tell = progress or (lambda share, note: None)
+    outside = court.foreign(demonstrations, chosen, lambda share, note: tell(LOOKING * share, note))
+    judged = court.judge(
+        demonstrations,
+        [~flags for flags in outside],
+        chosen,
+        lambda share, note: tell(LOOKING + (1 - LOOKING) * share, note),
+    )
     names = [None] * len(demonstrations) if sources is None else sources
     origins = [None] * len(demonstrations) if datasets is None else datasets
     return [

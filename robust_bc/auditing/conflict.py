@@ -16,6 +16,7 @@ rival, and the pairs of an episode vouch for each other (see `whole_episodes`).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,7 @@ from robust_bc.auditing.calibration import Calibration
 from robust_bc.auditing.duel import uncontradicted
 from robust_bc.auditing.opinions import form_opinion
 from robust_bc.auditing.pooling import Grouping, single_pairs
-from robust_bc.auditing.strangers import MEMBERS, find_strangers
+from robust_bc.auditing.strangers import MEMBERS, MOST_LOOKS, find_strangers
 from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.fitting import Progress, fit_fleet
@@ -86,16 +87,28 @@ class Court:
     duel: bool = True
     """Whether pairs are trusted at first only if they, or their episodes, stand a duel."""
 
-    def foreign(self, demonstrations: Sequence[Demonstrations], seeds: Sequence[int]) -> list[Flags]:
+    def foreign(
+        self,
+        demonstrations: Sequence[Demonstrations],
+        seeds: Sequence[int],
+        progress: Callable[[float, str], None] | None = None,
+    ) -> list[Flags]:
         """(N,) for each of many data sets: pairs of groups that lead elsewhere and act otherwise than most."""
+        tell = progress or (lambda share, note: None)
+        looks = itertools.count()
 
         def learn(places: Sequence[int], camps: Sequence[Flags]) -> list[Policy]:
+            look = next(looks)
+
+            def report(state: Progress) -> None:
+                tell((look + state.done / state.total) / MOST_LOOKS, "strangers")
+
             own = [seeds[place] for place in places]
             subsets = [
                 _learned_from(demonstrations[place], [camp], (seed, 0), 0)
                 for place, camp, seed in zip(places, camps, own, strict=True)
             ]
-            return fit_fleet(subsets, self.method, MEMBERS, own, self.device, **self.settings)
+            return fit_fleet(subsets, self.method, MEMBERS, own, self.device, report, **self.settings)
 
         return find_strangers(demonstrations, seeds, learn)
 

@@ -50,7 +50,7 @@ LED_TO = 0.6
 """How often the camp's pairs lead to a group, in units of its share of the pairs, from which it is part of the task."""
 FEWEST = 15
 """Landmarks of a group (pairs, where there are not many) below which it is not called foreign."""
-MOST_ROUNDS = 4
+MOST_LOOKS = 4
 MEMBERS = 3
 """Networks of the camp's policy, whose mean is asked: what one of them does in states it has not seen is chance."""
 SHUFFLED = 2000
@@ -102,7 +102,7 @@ def find_strangers(demonstrations: Sequence[Demonstrations], seeds: Sequence[int
         if futures is not None and (group := futures.groups()).any():
             camps[which] = Camp(pairs, futures, group, seed)
     growing = list(camps)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_LOOKS):
         if not growing:
             break
         policies = learn(growing, [camps[which].flags for which in growing])

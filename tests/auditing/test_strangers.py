@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from robust_bc import Demonstrations
 from robust_bc.auditing import strangers
+from robust_bc.auditing.audits import LOOKING, audit
 from robust_bc.auditing.conflict import Court
 from robust_bc.auditing.provenance import Futures
 from robust_bc.auditing.strangers import FEWEST, Camp, find_strangers, strangeness
@@ -152,7 +153,17 @@ def test_the_policy_learns_from_those_who_joined(monkeypatch: pytest.MonkeyPatch
 
     find_strangers([pairs], [0], learn)  # type: ignore[arg-type]
     assert asked == [100, 180]
-    monkeypatch.setattr(strangers, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(strangers, "MOST_LOOKS", 1)
     asked.clear()
     assert find_strangers([pairs], [0], learn)[0].sum() == 60  # type: ignore[arg-type]
     assert asked == [100]
+
+
+def test_the_search_is_part_of_the_progress() -> None:
+    told: list[tuple[float, str]] = []
+    pairs = together(cycle(100, 0.0), cycle(60, 3.0, np.pi))
+    audit(pairs, "mlp", device="cpu", progress=lambda *state: told.append(state), steps=5)
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    searching = [share for share, note in told if note == "strangers"]
+    assert 0 < max(searching) <= LOOKING <= min(share for share, note in told if note == "round 1")
