@@ -158,27 +158,27 @@ PAGES = {
         SELF_CLEANING,
         (
             Part(
-                "40 % corrupt pairs, ten seeds",
+                "MuJoCo",
                 "self-cleaning",
-                "robust-bc benchmark mujoco --methods mlp,gpr-clean --rates 0.4 --out runs/benchmark-mujoco-clean",
-            ),
-            Part(
-                "Clean pairs and 30 %, five seeds",
-                "self-cleaning-middle",
-                "robust-bc benchmark mujoco --methods mlp,gpr-clean --rates 0,0.3 --seeds 5"
-                " --out runs/benchmark-mujoco-clean",
-            ),
-            Part(
-                "10 and 20 % on HalfCheetah, three seeds",
-                "self-cleaning-low",
-                "robust-bc benchmark mujoco --tasks halfcheetah --methods mlp,gpr-clean --rates 0.1,0.2 --seeds 3"
-                " --out runs/benchmark-mujoco-clean",
+                "robust-bc benchmark mujoco --methods mlp,gpr-clean --out runs/benchmark-mujoco-clean",
             ),
             Part(
                 "40 % on seeds that had no part in it",
                 "self-cleaning-fresh",
-                "robust-bc benchmark mujoco --methods mlp,gpr-clean --hows relabel,rollout --rates 0.4"
-                " --seed 100 --seeds 3 --out runs/benchmark-mujoco-fresh",
+                "robust-bc benchmark mujoco --methods mlp,gpr-clean --hows relabel,rollout --rates 0.4 --seed 100"
+                " --out runs/benchmark-mujoco-fresh",
+            ),
+            Part(
+                "With networks in place of the Gaussian process",
+                "self-cleaning-networks",
+                "robust-bc benchmark mujoco --methods mlp,choicenet,choicenet-clean,gpr-clean --rates 0.3 --seeds 3"
+                " --episodes 20 --out runs/benchmark-mujoco-networks",
+            ),
+            Part(
+                "Lane driving",
+                "self-cleaning-driving",
+                "robust-bc benchmark driving --methods mlp,choicenet,choicenet-clean,gpr-clean --seeds 3"
+                " --episodes 100 --out runs/benchmark-driving-clean",
             ),
         ),
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,6 +28,7 @@ from robust_bc.auditing.provenance import Futures, similarity
 from robust_bc.auditing.results import SUSPECT_BELOW
 from robust_bc.auditing.second_look import look_again
 from robust_bc.cli.control_source import TeacherSource
+from robust_bc.evaluation.evaluating import evaluate_fleet
 from robust_bc.files import write_whole
 from robust_bc.fitting import fit_fleet
 from robust_bc.normalisation import Affine
@@ -36,6 +38,15 @@ PAIRS = 500
 TASKS = ("halfcheetah", "walker2d")
 METHOD = "choicenet"
 STEPS = (200, 600, 3000)
+NETWORK = {"hidden": (128, 128)}
+LEARNERS: dict[str, tuple[str, int, dict[str, Any]]] = {
+    "MLP": ("mlp", 1, NETWORK),
+    "five MLPs": ("mlp", 5, NETWORK),
+    "process, squared exponential": ("gpr", 1, {}),
+    "process, wide network": ("gpr", 1, {"kernel": "wide-network"}),
+}
+"""Method, members and settings."""
+LEARNER_MIXES, LEARNER_EPISODES = 20, 20
 GOOD_COLOUR, BAD_COLOUR, GREY = "#0072b2", "#d55e00", "#767e89"
 
 Floats = NDArray[np.float64]
@@ -74,6 +85,7 @@ def main(arguments: Arguments) -> None:
         "second": lambda: second_table(mixes),
         "duel": lambda: duel_table(mixes),
         "starts": lambda: starts_table(mixes),
+        "learners": lambda: learners_table(source),
     }
     for name, make in parts.items():
         text = text.replace("{" + name + "}", make())
@@ -185,6 +197,23 @@ def starts_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> s
                 ]
                 cells.append(_several(auroc(chosen, found)))
             lines.append(f"| {task} relabel {rate:.0%} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def learners_table(source: TeacherSource) -> str:
+    """What is learned from the good pairs alone, on mixes that are not in the benchmark."""
+    seeds = range(200, 200 + LEARNER_MIXES)
+    lines = ["| mix | " + " | ".join(LEARNERS) + " |", "| --- |" + " --- |" * len(LEARNERS)]
+    for task in TASKS:
+        for rate in (0.1, 0.4):
+            good = [source.demonstrations(task, "relabel", rate, seed).clean() for seed in seeds]
+            cells = []
+            for method, members, settings in LEARNERS.values():
+                policies = fit_fleet(good, method, members, list(seeds), "cpu", **settings)
+                found = evaluate_fleet(policies, task, LEARNER_EPISODES, names=[str(seed) for seed in seeds])
+                returns = [np.mean([row["return"] for row in evaluation.rows]) for evaluation in found]
+                cells.append(f"{np.mean(returns):,.0f} ({np.min(returns):,.0f})")
+            lines.append(f"| {task}, {len(good[0])} good pairs | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
