@@ -1,9 +1,9 @@
 """The kernels of the Gaussian processes: how alike the values of a function are at two inputs.
 
 `SquaredExponential` is the classical one, and falls back to the mean where no pair is near. `WideNetwork` is the
-covariance of the outputs of networks with two hidden layers of rectifiers, random weights and infinitely many units
-(the arc-cosine kernel of Cho and Saul, 2009): it goes on like a line where no pair is near, as trained networks do.
-With ℓ the length scale, and κ(c) = (√(1 − c²) + (π − arccos c)·c)/π what a layer makes of a correlation c,
+covariance of the outputs of networks with two hidden layers of infinitely many rectifiers and random weights and biases
+(Cho and Saul, 2009; with biases, Lee et al., 2018): it goes on like a line where no pair is near, as trained networks
+do. With ℓ the length scale, and κ(c) = (√(1 − c²) + (π − arccos c)·c)/π what a layer makes of a correlation c,
 
     k₀(x, y) = 1 + x·y/ℓ²,    kₗ₊₁(x, y) = 1 + √(kₗ(x, x)·kₗ(y, y))·κ(kₗ(x, y)/√(kₗ(x, x)·kₗ(y, y)))
 
@@ -24,6 +24,8 @@ from gpytorch.kernels import RBFKernel
 from numpy.typing import NDArray
 from torch import Tensor
 
+MEDIAN_INPUTS = 1000
+"""The median of pairwise distances is taken over this many inputs at most: their number squared is what it costs."""
 KernelName = Literal["squared-exponential", "wide-network"]
 HIDDEN_LAYERS = 2
 """As many as the networks of the other methods have unless told otherwise."""
@@ -36,6 +38,11 @@ class Kernel(ABC):
     """Covariances of a function whose variance at the centre is one."""
 
     length_scale: float
+
+    @staticmethod
+    @abstractmethod
+    def unit(inputs: Tensor, stream: np.random.Generator) -> float:
+        """What the length scale for inputs (n, S) is measured in."""
 
     @abstractmethod
     def between(self, left: Tensor, right: Tensor) -> Tensor:
@@ -56,6 +63,10 @@ class Kernel(ABC):
 
 class SquaredExponential(Kernel):
     """exp(−|x − y|²/2ℓ²)."""
+
+    @staticmethod
+    def unit(inputs: Tensor, stream: np.random.Generator) -> float:
+        return median_distance(inputs, stream)
 
     def between(self, left: Tensor, right: Tensor) -> Tensor:
         return torch.exp(-0.5 * torch.cdist(left, right).square() / self.length_scale**2)
@@ -89,6 +100,11 @@ class SquaredExponential(Kernel):
 class WideNetwork(Kernel):
     """Of infinitely wide networks with two hidden layers."""
 
+    @staticmethod
+    def unit(inputs: Tensor, stream: np.random.Generator) -> float:
+        """The root mean square of the distance of two inputs; it holds the mean of `variances`, as no median does."""
+        return math.sqrt(2 * float(inputs.var(0, correction=0).sum())) or 1.0
+
     def between(self, left: Tensor, right: Tensor) -> Tensor:
         covariance = 1 + left @ right.mT / self.length_scale**2
         own, others = (1 + each.square().sum(1) / self.length_scale**2 for each in (left, right))
@@ -105,22 +121,41 @@ class WideNetwork(Kernel):
 
     def to_known(self, known: Doubles) -> Callable[[Doubles], Doubles]:
         columns = np.ascontiguousarray(known.T / self.length_scale)  # (S, n)
-        squares = np.square(columns).sum(0)  # (n,)
+        variances = 1 + np.square(columns).sum(0)  # (n,)
+        deviations = [np.sqrt(variances + layer) for layer in range(HIDDEN_LAYERS)]
 
         def kernel(inputs: Doubles) -> Doubles:
             rows = inputs[:, None] / self.length_scale  # (b, 1, S)
-            covariance = 1 + rows @ columns  # (b, 1, n)
-            own, others = 1 + rows @ rows.transpose(0, 2, 1), 1 + squares  # (b, 1, 1) and (n,)
-            for _ in range(HIDDEN_LAYERS):
-                scale = np.sqrt(own * others)
-                cosine = np.clip(covariance / scale, -1, 1)
-                layer = np.sqrt(1 - cosine * cosine) + (math.pi - np.arccos(cosine)) * cosine
-                covariance = 1 + scale * layer / math.pi
-                own, others = own + 1, others + 1
-            found: Doubles = covariance / (HIDDEN_LAYERS + 1)
-            return found
+            own = 1 + rows @ rows.transpose(0, 2, 1)  # (b, 1, 1)
+            values = rows @ columns  # (b, 1, n): covariances, then cosines, then covariances again, in place
+            values += 1
+            for layer, others in enumerate(deviations):
+                deviation = np.sqrt(own + layer)
+                values /= others
+                values /= deviation
+                np.clip(values, -1, 1, out=values)
+                turned = np.arccos(values)
+                np.subtract(math.pi, turned, out=turned)
+                turned *= values
+                values *= values
+                np.sqrt(np.subtract(1, values, out=values), out=values)
+                values += turned
+                values *= others
+                values *= deviation / math.pi
+                values += 1
+            values /= HIDDEN_LAYERS + 1
+            return values
 
         return kernel
+
+
+def median_distance(inputs: Tensor, stream: np.random.Generator) -> float:
+    """The median distance of two different inputs among (n, S); 1 where there are none."""
+    if len(inputs) > MEDIAN_INPUTS:
+        inputs = inputs[torch.from_numpy(np.sort(stream.permutation(len(inputs))[:MEDIAN_INPUTS]))]
+    distances = torch.pdist(inputs)
+    apart = distances[distances > 0]  # most inputs may be one and the same, as at rest
+    return float(apart.median()) if len(apart) else 1.0
 
 
 KERNELS: dict[KernelName, type[Kernel]] = {"squared-exponential": SquaredExponential, "wide-network": WideNetwork}

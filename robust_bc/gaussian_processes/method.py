@@ -17,7 +17,7 @@ from robust_bc.errors import RobustBCError
 from robust_bc.gaussian_processes.fitted import FittedProcess, fit_live
 from robust_bc.gaussian_processes.kernels import KERNELS, KernelName
 from robust_bc.gaussian_processes.model import GaussianProcesses
-from robust_bc.gaussian_processes.prior import Prior, median_distance
+from robust_bc.gaussian_processes.prior import Prior
 from robust_bc.methods.direct import DirectMethod
 from robust_bc.methods.settings import Settings
 from robust_bc.seeding import MemberSeed, Purpose
@@ -33,7 +33,8 @@ class GaussianProcessSettings(Settings):
     kernel: KernelName = "squared-exponential"
     """The squared exponential, or the kernel of infinitely wide networks, which goes on like a line."""
     length_scale: float = 0.5
-    """Length scale of the kernel, in medians of the distances between observations."""
+    """Length scale of the kernel, in medians of the distances between observations (wide-network: their root mean
+    square)."""
     max_pairs: int = 4000
     """Refuse more pairs than this: memory grows with their square, and time with their cube."""
 
@@ -79,7 +80,7 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         for seed in seeds:
             rows = np.arange(pairs) if len(seeds) == 1 else bootstrap_rows(pairs, seed)
             mine = inputs[torch.from_numpy(rows)]
-            length_scale = settings.length_scale * median_distance(mine, seed.stream(Purpose.INITIALISE))
+            length_scale = settings.length_scale * kernel.unit(mine, seed.stream(Purpose.INITIALISE))
             prior = Prior.at(mine, kernel(float(np.float32(length_scale))))  # the one that is stored, to the last digit
             find = functools.partial(self.fit_process, settings, prior)
             fits.append((rows, fit_live(find, targets[torch.from_numpy(rows)])))

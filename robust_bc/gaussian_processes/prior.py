@@ -1,21 +1,18 @@
 """The prior of all outputs: a kernel at the inputs, and its spectrum.
 
 The kernel is decomposed once, K = QΛQᵀ. Everything that a fit then tries (signal and noise variances, leverages,
-assignments) is cheap where the inputs are few-dimensional, because then almost all of Λ is zero to the last digit.
+assignments) is cheap where almost all of Λ is zero to the last digit, as with the squared exponential in few dimensions.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from robust_bc.gaussian_processes.kernels import Kernel
 
-MEDIAN_INPUTS = 1000
-"""The median of pairwise distances is taken over this many inputs at most: their number squared is what it costs."""
 RANK_TOLERANCE = 1e-12
 """Eigenvalues below this share of the largest one are rounding errors, and count as zero."""
 LOW_RANK = 0.5
@@ -52,12 +49,3 @@ class Prior:
     @property
     def length_scale(self) -> float:
         return self.kernel.length_scale
-
-
-def median_distance(inputs: Tensor, stream: np.random.Generator) -> float:
-    """The median distance of two different inputs among (n, S); 1 where there are none."""
-    if len(inputs) > MEDIAN_INPUTS:
-        inputs = inputs[torch.from_numpy(np.sort(stream.permutation(len(inputs))[:MEDIAN_INPUTS]))]
-    distances = torch.pdist(inputs)
-    apart = distances[distances > 0]  # most inputs may be one and the same, as at rest
-    return float(apart.median()) if len(apart) else 1.0

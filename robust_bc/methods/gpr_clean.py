@@ -27,7 +27,8 @@ class GPRCleanSettings(CleaningSettings, GaussianProcessSettings):
     """Settings of the audit, and of the Gaussian process that learns from what it leaves."""
 
     kernel: KernelName = "wide-network"
-    """As of `gpr`; what the demonstrations do not show, such as a first step, is better met by going on like a line."""
+    """The squared exponential, or the kernel of infinitely wide networks, which goes on like a line: what few
+    demonstrations show, such as a first step, is better met so."""
 
 
 class GPRClean(GaussianProcessMethod[GPRCleanSettings]):

@@ -14,11 +14,11 @@ from torch import Tensor
 from robust_bc import Demonstrations, fit
 from robust_bc.benchmark.functions import FUNCTIONS
 from robust_bc.gaussian_processes.experts import cavity, marginals
-from robust_bc.gaussian_processes.kernels import KERNELS, KernelName, SquaredExponential
+from robust_bc.gaussian_processes.kernels import KERNELS, KernelName, SquaredExponential, median_distance
 from robust_bc.gaussian_processes.leverage import leveraged_covariance, proximal_gradient
 from robust_bc.gaussian_processes.likelihood import fit_plain_variances, negative_log_likelihood
 from robust_bc.gaussian_processes.method import bootstrap_rows
-from robust_bc.gaussian_processes.prior import Prior, median_distance
+from robust_bc.gaussian_processes.prior import Prior
 from robust_bc.seeding import MemberSeed
 
 COSEXP = FUNCTIONS["cosexp"]
