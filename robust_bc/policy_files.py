@@ -63,7 +63,7 @@ def load_policy(folder: str | Path, device: str | torch.device = "auto") -> Poli
     chosen = resolve_device(device)
     try:
         method = get_method(config["method"])
-        settings = method.settings(config["settings"])
+        settings = method.settings_of_file(config["settings"])
         sizes = config["members"] * settings.peers, config["observation_size"], config["action_size"]
         learned = {name.removeprefix("fleet."): t for name, t in tensors.items() if name.startswith("fleet.")}
         model = method.empty(settings, *sizes, learned)

@@ -15,7 +15,7 @@ from robust_bc.gaussian_processes.prior import Prior
 
 @dataclass(frozen=True, eq=False)
 class FittedProcess:
-    """A posterior: its mean at x is k(x, X)·coefficients, with the correlation k of the prior."""
+    """A posterior: its mean at x is k(x, X)·coefficients, with the kernel k of the prior."""
 
     length_scale: float
     variances: Variances

@@ -25,7 +25,7 @@ from robust_bc.mixture import LOG_TWO_PI
 
 NOISE_FLOOR, NOISE_CEILING = 1e-6, 1e2
 SIGNAL_FLOOR, SIGNAL_CEILING = 1e-4, 1e2
-"""Bounds of the two variances, in units of the normalised actions; they keep every factor well-conditioned."""
+"""Bounds of the two variances, in units of the normalised actions; they keep factors well-conditioned."""
 START_SIGNAL, START_NOISE = 1.0, 1e-2
 VARIANCE_EVALUATIONS = 15
 """Evaluations of a likelihood that needs a factor each; from a good start, so many are enough."""

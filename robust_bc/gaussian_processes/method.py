@@ -6,7 +6,7 @@ import functools
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -56,6 +56,9 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
     @abstractmethod
     def fit_process(self, settings: GaussianProcessSettingsType, prior: Prior, targets: Tensor) -> FittedProcess:
         """The process of targets (n, D) under this prior; no column of them is 0 throughout, unless all are."""
+
+    def settings_of_file(self, given: dict[str, Any]) -> GaussianProcessSettingsType:
+        return self.settings({"kernel": "squared-exponential"} | given)
 
     def check(self, settings: GaussianProcessSettingsType, pairs: int) -> None:
         if pairs > settings.max_pairs:

@@ -1,7 +1,7 @@
 """The prior of all outputs: a kernel at the inputs, and its spectrum.
 
 The kernel is decomposed once, K = QΛQᵀ. Everything that a fit then tries (signal and noise variances, leverages,
-assignments) is cheap where almost all of Λ is zero to the last digit, as with the squared exponential in few dimensions.
+assignments) is cheap where almost all of Λ is zero to the last digit: with squared exponentials in few dimensions.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from robust_bc.auditing import strangers
 from robust_bc.auditing.audits import LOOKING, audit
 from robust_bc.auditing.conflict import Court
 from robust_bc.auditing.provenance import Futures
-from robust_bc.auditing.strangers import FEWEST, Camp, find_strangers, strangeness
+from robust_bc.auditing.strangers import FEWEST, MOST_LOOKS, Camp, find_strangers, strangeness
 from tests.auditing.toys import QUICK, cycle, together
 
 Index = NDArray[np.int64]
@@ -166,4 +166,13 @@ def test_the_search_is_part_of_the_progress() -> None:
     shares = [share for share, _ in told]
     assert shares == sorted(shares)
     searching = [share for share, note in told if note == "strangers"]
-    assert 0 < max(searching) <= LOOKING <= min(share for share, note in told if note == "round 1")
+    assert 0 < max(searching) <= LOOKING < min(share for share, note in told if note == "round 1")
+    assert told[-1][0] <= 1
+
+
+def test_every_look_has_its_share_of_the_progress() -> None:
+    told: list[float] = []
+    pairs = together(cycle(100, 0.0), cycle(80, -2.0), cycle(60, 3.0, np.pi))  # the second joins: two looks
+    Court("mlp", QUICK, "cpu").foreign([pairs], [0], lambda share, note: told.append(share))
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(2 / MOST_LOOKS)

@@ -196,15 +196,18 @@ def test_the_proximal_step_minimises_a_known_objective() -> None:
 
 
 @both_forms
-def test_a_cavity_is_what_the_others_say(size: int) -> None:
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_cavity_is_what_the_others_say(name: KernelName, size: int) -> None:
     inputs, targets = problem(size)
-    prior = Prior.at(inputs, SquaredExponential(0.7))
+    prior = Prior.at(inputs, KERNELS[name](0.7))
     precisions = torch.linspace(0, 30, 60, dtype=torch.float64)  # the first pair says nothing
     without = cavity(marginals(prior, 1.3, precisions, targets), precisions, targets)
-    kernel = 1.3 * literal_kernel(inputs.numpy(), inputs.numpy(), 0.7)
+    kernel = 1.3 * LITERAL_KERNELS[name](inputs.numpy(), inputs.numpy(), 0.7)
     for pair in (0, 1, 17, 59):
         others = np.array([other for other in range(1, 60) if other != pair])
         covariance = kernel[np.ix_(others, others)] + np.diag(1 / precisions.numpy()[others])
         weights = kernel[pair, others] @ np.linalg.inv(covariance)
         np.testing.assert_allclose(without.means[pair], weights @ targets.numpy()[others], atol=1e-7)
-        assert float(without.variances[pair]) == pytest.approx(1.3 - weights @ kernel[others, pair], abs=1e-7)
+        assert float(without.variances[pair]) == pytest.approx(
+            kernel[pair, pair] - weights @ kernel[others, pair], abs=1e-7
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,8 @@ every_kernel = pytest.mark.parametrize("kernel", [kind(0.8) for kind in KERNELS.
 @every_kernel
 def test_rows_and_batches_have_the_same_kernel(kernel: Kernel) -> None:
     stream = np.random.default_rng(0)
-    new, known = stream.normal(size=(7, 3)), stream.normal(size=(11, 3))
+    known = stream.normal(size=(100, 3))
+    new = np.concatenate((stream.normal(size=(7, 3)), known))  # at known inputs rounding makes cosines above one
     batch = kernel.between(torch.from_numpy(new), torch.from_numpy(known))
     np.testing.assert_allclose(kernel.to_known(known)(new)[:, 0], batch, atol=1e-12)
     np.testing.assert_allclose(kernel.among(torch.from_numpy(new)).diagonal(), kernel.variances(torch.from_numpy(new)))
@@ -53,7 +55,7 @@ def test_only_the_kernel_of_wide_networks_goes_on_like_a_line() -> None:
     shown = Demonstrations.from_arrays(x, 0.3 * x)
     line, mean = (fit(shown, "gpr", device="cpu", kernel=name).predict(np.array([[5.0]]))[0] for name in
                   ("wide-network", "squared-exponential"))  # fmt: skip
-    assert line.item() == pytest.approx(1.5, rel=0.05)
+    assert line.item() == pytest.approx(1.5, rel=0.1)
     assert abs(mean.item()) < 0.3
 
 
@@ -63,3 +65,23 @@ def test_the_kernel_is_kept_in_the_file(tmp_path: Path) -> None:
     policy.save(tmp_path)
     again = load_policy(tmp_path, "cpu")
     assert np.array_equal(policy.predict(3 * x)[0], again.predict(3 * x)[0])
+
+
+def test_files_from_before_there_were_two_kernels_have_the_squared_exponential(tmp_path: Path) -> None:
+    x = np.random.default_rng(4).normal(size=(30, 2))
+    shown = Demonstrations.from_arrays(x, np.sin(x))
+    policy = fit(shown, "gpr-clean", device="cpu", kernel="squared-exponential", judge_steps=2)
+    policy.save(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["settings"]["kernel"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert np.array_equal(load_policy(tmp_path, "cpu").predict(2 * x)[0], policy.predict(2 * x)[0])
+
+
+def test_the_unit_of_length_holds_the_mean_variance_of_wide_networks() -> None:
+    stream = np.random.default_rng(5)
+    for inputs in (stream.normal(size=(500, 3)), stream.standard_cauchy(size=(500, 3))):
+        centred = torch.from_numpy(inputs - inputs.mean(0))
+        kernel = WideNetwork(0.5 * WideNetwork.unit(centred, stream))
+        assert kernel.variances(centred).mean().item() == pytest.approx(1 + 2 / 3)
+    assert WideNetwork.unit(torch.zeros(5, 2), stream) == 1
