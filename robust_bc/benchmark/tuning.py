@@ -56,7 +56,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
     "density-power": [{}, EARLY, {"beta": 0.2}, {"beta": 1.0}, {"variance_floor": 1e-3}],
     "median-of-means": [{}, EARLY, {"groups": 32}, {"groups": 128}],
     "background": [{}, EARLY, {"background_variance": 4.0}, {"tau_passes": 50.0}, {"tau_inverse": 3e-3}],
-    "gpr": [{}, {"kernel": "wide-network"}, {"length_scale": 0.25}, {"length_scale": 1.0}],
+    "gpr": [{}, {"length_scale": 0.25}, {"length_scale": 1.0}],
     "lgpr": [{}, {"length_scale": 1.0}, {"sparsity": 1.0}, {"sparsity": 2.0}, {"sparsity": 10.0}],
     "rgpr": [{}, {"length_scale": 0.25}, {"length_scale": 1.0}, {"experts": 1}, {"experts": 3}],
 }
