@@ -177,7 +177,7 @@ PAGES = {
             Part(
                 "Lane driving",
                 "self-cleaning-driving",
-                "robust-bc benchmark driving --methods mlp,choicenet,choicenet-clean,gpr-clean --seeds 3"
+                "robust-bc benchmark driving --methods mlp,choicenet,choicenet-clean,gpr-clean --rates 0,0.3 --seeds 3"
                 " --episodes 100 --out runs/benchmark-driving-clean",
             ),
         ),
