@@ -11,6 +11,7 @@ from typing import Any
 from robust_bc.cli.arguments import Device, option, parse
 from robust_bc.cli.console import print_json, progress_bar, say, show
 from robust_bc.methods import check_method, get_method, method_names
+from robust_bc.methods.base import Method
 
 FEWEST_PASSES = 5
 """Below this many passes over the data, the person is told that more steps may help."""
@@ -103,8 +104,11 @@ def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
         )
         return
     losses = ", ".join(f"{name} {value:.4g}" for name, value in last.items() if value == value)
-    of_all = "" if policy.learned_from == len(demonstrations) else f"{policy.learned_from} of "
+    everything = policy.learned_from == len(demonstrations)
+    of_all = "" if everything else f"{policy.learned_from} of "
     show(f"fitted {arguments.method} to {of_all}{len(demonstrations)} pairs" + f": {losses}" * bool(losses))
+    if everything and type(policy.method).choose is not Method.choose:
+        show("its audit left no pair out: it found none, or cannot tell; `robust-bc audit` says which.")
     show(f"policy: {folder}")
     if history is not None:
         show(f"curves: tensorboard --logdir {arguments.out}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from robust_bc.auditing.audits import audit_fleet
@@ -42,7 +43,11 @@ def keep_trusted(
     device: torch.device,
     progress: Callable[[float], None],
 ) -> list[Demonstrations]:
-    """Of each data set, the pairs that its audit trusts."""
+    """Of each data set, the pairs that its audit trusts.
+
+    All of them where the networks that judged explain the actions hardly better than chance: nothing can be said then,
+    and what would be dropped is what is rare, such as swerving round a car. `learned_from` tells that it was so.
+    """
     audits = audit_fleet(
         demonstrations,
         JUDGE,
@@ -52,7 +57,9 @@ def keep_trusted(
         steps=judge_steps,
         action_scaling=settings.action_scaling,
     )
-    kept = [audit.quality > settings.keep_above for audit in audits]
+    kept = [
+        audit.quality > settings.keep_above if audit.explains else np.ones(len(audit), np.bool_) for audit in audits
+    ]
     for seed, flags in zip(seeds, kept, strict=True):
         if int(flags.sum()) < MINIMUM_PAIRS:
             raise RobustBCError(

@@ -50,6 +50,17 @@ def test_is_the_process_of_the_kept_pairs(told_truth: list[dict[str, Any]]) -> N
     assert [given["steps"] for given in told_truth] == [7]
 
 
+def test_an_audit_that_cannot_explain_the_actions_drops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = flipped_episodes(0.5, episodes=4, length=5)
+    assert pairs.corrupt is not None
+    unsure = make_audit(np.where(pairs.corrupt, 0.1, 0.9), pairs.episodes, explains=False)
+    monkeypatch.setattr(cleaning, "audit_fleet", lambda *args, **given: [unsure])
+    policy = fit(pairs, "gpr-clean", device="cpu")
+    plain = fit(pairs, "gpr", device="cpu", kernel="wide-network")
+    assert policy.learned_from == 20
+    assert np.array_equal(policy.predict(pairs.observations)[0], plain.predict(pairs.observations)[0])
+
+
 @pytest.mark.usefixtures("told_truth")
 def test_a_run_tells_progress_and_how_many_pairs_it_learned_from(tmp_path: Path) -> None:
     told: list[Progress] = []
