@@ -94,8 +94,8 @@ wanted shares of the oracle's return were 95 % at 10 and 20 %, 90 % at 30 % and 
 A worst seed is in units of the oracle's mean; the oracle's own worst seed is in the tables of returns.
 
 `choicenet-clean` is the same audit with an ensemble of five ChoiceNets after it: it takes longer, and is for more pairs
-than a Gaussian process can learn from. It has two parts here, with three seeds, which are few; with this audit it is not
-measured on Walker2d.
+than a Gaussian process can learn from. It has two parts here, with three seeds, which are few; with this audit it is
+not measured on Walker2d.
 
 On lane-driving the networks that judge explain the steering hardly better than chance, and say so. Both methods then
 drop nothing. (When they did drop what was suspect, a third of clean pairs was, swerves among them, and they collided
