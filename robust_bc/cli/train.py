@@ -11,7 +11,6 @@ from typing import Any
 from robust_bc.cli.arguments import Device, option, parse
 from robust_bc.cli.console import print_json, progress_bar, say, show
 from robust_bc.methods import check_method, get_method, method_names
-from robust_bc.methods.base import Method
 
 FEWEST_PASSES = 5
 """Below this many passes over the data, the person is told that more steps may help."""
@@ -62,6 +61,7 @@ def run(args: Sequence[str]) -> None:
 def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
     """Load, fit, report."""
     from robust_bc.demonstrations import Demonstrations
+    from robust_bc.methods.base import Method
     from robust_bc.runs import POLICY_FOLDER, train_run
 
     demonstrations = Demonstrations.from_minari(arguments.dataset)

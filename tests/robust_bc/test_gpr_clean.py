@@ -50,14 +50,18 @@ def test_is_the_process_of_the_kept_pairs(told_truth: list[dict[str, Any]]) -> N
     assert [given["steps"] for given in told_truth] == [7]
 
 
-def test_an_audit_that_cannot_explain_the_actions_drops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("bad", "explains", "kept"), [(0.1, False, 20), (0.0, False, 10), (0.1, True, 10)])
+def test_an_audit_that_cannot_tell_drops_nothing(
+    bad: float, explains: bool, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither an explanation nor a sure suspect; a suspect of quality 0 is sure, one of 0.1 is not."""
     pairs = flipped_episodes(0.5, episodes=4, length=5)
     assert pairs.corrupt is not None
-    unsure = make_audit(np.where(pairs.corrupt, 0.1, 0.9), pairs.episodes, explains=False)
-    monkeypatch.setattr(cleaning, "audit_fleet", lambda *args, **given: [unsure])
+    said = make_audit(np.where(pairs.corrupt, bad, 0.9), explains=explains)
+    monkeypatch.setattr(cleaning, "audit_fleet", lambda *args, **given: [said])
     policy = fit(pairs, "gpr-clean", device="cpu")
-    plain = fit(pairs, "gpr", device="cpu", kernel="wide-network")
-    assert policy.learned_from == 20
+    plain = fit(pairs if kept == 20 else pairs.clean(), "gpr", device="cpu", kernel="wide-network")
+    assert policy.learned_from == kept
     assert np.array_equal(policy.predict(pairs.observations)[0], plain.predict(pairs.observations)[0])
 
 
