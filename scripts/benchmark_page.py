@@ -98,8 +98,8 @@ than a Gaussian process can learn from. It has two parts here, with three seeds,
 not measured on Walker2d.
 
 On lane-driving the networks that judge explain the steering hardly better than chance, next to no suspect is sure, and
-the audit says so. Both methods then drop nothing. (When they did drop what was suspect, a third of clean pairs was, swerves among them, and they collided
-in 16 and 22 % of the episodes with clean pairs; a run before that rule.)
+the audit says so. Both methods then drop nothing. (When they did drop what was suspect, a third of clean pairs was,
+swerves among them, and they collided in 16 and 22 % of the episodes with clean pairs; a run before that rule.)
 
 Some settings of the audit were found with labels of these tasks, on seeds 0 to 9 and 200 to 219, and the kernel of the
 process by returns on seeds 200 to 219; which and how is at the end of that page. The second part has other seeds. Of

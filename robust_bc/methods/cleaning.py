@@ -16,8 +16,8 @@ from robust_bc.methods.settings import Settings
 
 JUDGE = "choicenet"
 SURE = 0.2
-"""Share of the estimated corrupt pairs that must surely be corrupt, if the judges explain little. Of lane-driving, clean
-or not, it was 0.04 to 0.18; of uniform outliers, judged by shortly trained networks, 0.16 to 0.65."""
+"""Share of the estimated corrupt pairs that must surely be corrupt, if the judges explain little. Of lane-driving,
+clean or not, it was 0.04 to 0.18; of uniform outliers, judged by shortly trained networks, 0.16 to 0.65."""
 
 
 @dataclass(frozen=True, kw_only=True)
