@@ -205,6 +205,9 @@ class FitPlan:
             held_out,
             lambda rows, seed: method.share_out(settings, rows, seed),
             self.device,
+            [method.shown_first(settings, self.demonstrations[policy], self.seeds[policy]) for policy in which]
+            if settings.opening > 0
+            else None,
         )
         return Trainer(method, settings, data, [seed for _, seed in networks], self.device)
 

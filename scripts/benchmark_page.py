@@ -18,6 +18,7 @@ from matplotlib.ticker import MaxNLocator
 
 from robust_bc.benchmark.contenders import ORACLE
 from robust_bc.benchmark.control_cells import EXPERT
+from robust_bc.benchmark.control_headlines import OURS
 from robust_bc.benchmark.control_page import against_rate
 from robust_bc.benchmark.control_tables import Grid, grids, percent
 from robust_bc.benchmark.dot_plots import HERO, NEUTRAL, REFERENCE, Dot, Panel, dot_figure
@@ -34,7 +35,7 @@ UNITS = {"return": "return", "collision": "% of episodes", "lane_deviation_rms":
 """Beside the figures' axes."""
 SHORT = {"collision": "collision", "lane_deviation_rms": "deviation", "off_road": "off the road"}
 """Titles of narrow panels."""
-COLOURS = {"choicenet": HERO, "choicenet-clean": HERO, "gpr-clean": HERO, ORACLE: REFERENCE, EXPERT: REFERENCE}
+COLOURS = {**dict.fromkeys(OURS, HERO), ORACLE: REFERENCE, EXPERT: REFERENCE}
 MOST_LINES = 8
 """More methods than these are drawn as dots, a line for each, because nobody can tell their curves apart."""
 PROTOCOL = """\

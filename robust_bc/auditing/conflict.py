@@ -26,14 +26,13 @@ import torch
 from numpy.typing import NDArray
 
 from robust_bc.auditing.calibration import Calibration
-from robust_bc.auditing.duel import uncontradicted
+from robust_bc.auditing.duel import standing
 from robust_bc.auditing.opinions import form_opinion
-from robust_bc.auditing.pooling import Grouping, single_pairs
+from robust_bc.auditing.pooling import single_pairs
 from robust_bc.auditing.strangers import MEMBERS, MOST_LOOKS, find_strangers
 from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.fitting import Progress, fit_fleet
-from robust_bc.normalisation import Affine
 from robust_bc.policy import Policy
 
 Floats = NDArray[np.float64]
@@ -128,7 +127,7 @@ class Court:
             raise RobustBCError(f"an audit needs at least {MINIMUM_PAIRS + 1} pairs, but there are {fewest}.")
         tell = progress or (lambda share, note: None)
         trusted = [
-            _first_trust(pairs, flags, seed) if self.duel else np.array(flags)
+            standing(pairs, flags, seed) if self.duel else np.array(flags)
             for pairs, flags, seed in zip(demonstrations, eligible, seeds, strict=True)
         ]
         single = [single_pairs(pairs.episodes) for pairs in demonstrations]
@@ -191,19 +190,6 @@ class Court:
             form_opinion(pairs, of_both, rival, eligible[which], folds[which], marks[which])
             for which, (pairs, of_both, rival) in enumerate(zip(demonstrations, said, with_rival, strict=True))
         ]
-
-
-def _first_trust(pairs: Demonstrations, eligible: Flags, seed: int) -> Flags:
-    """(N,) eligible pairs that do not contradict the winner of a duel; episodes by what most of their pairs do."""
-    rows = np.flatnonzero(eligible)
-    states, actions = pairs.observations[rows], pairs.actions[rows]
-    calm = uncontradicted(Affine.of(states).forward(states), Affine.of(actions).forward(actions), seed)
-    if not single_pairs(pairs.episodes):
-        grouping = Grouping.of(pairs.episodes[rows])
-        calm = grouping.means(calm.astype(np.float64))[grouping.places] > 0.5
-    trusted = np.array(eligible)
-    trusted[rows] = calm
-    return trusted
 
 
 def _doubted(eligible: Flags, trusted: Flags, single: bool, number: int) -> Flags:

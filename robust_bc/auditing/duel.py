@@ -14,7 +14,8 @@ more noise explains all pairs about as well, as with clean pairs or an unsteady 
 
 Two functions can also share one policy between them, each in regions of its own. So it is not asked who owns a pair,
 but whether it contradicts the function that owns most: whether its action is farther off than that function's
-uncertainty. What does not is where `conflict` begins; its networks look again.
+uncertainty. What does not is where `conflict` begins, whose networks look again, and what `choicenet-duel` is shown
+first.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 from scipy.spatial.distance import cdist
 
+from robust_bc.auditing.pooling import Grouping, single_pairs
+from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
+from robust_bc.normalisation import Affine
 
 Floats = NDArray[np.floating]
 Flags = NDArray[np.bool_]
@@ -66,6 +70,19 @@ class Stand:
     def first(self) -> int:
         """The function that owns most."""
         return int(self.owners[1].sum() > self.owners[0].sum())
+
+
+def standing(pairs: Demonstrations, eligible: Flags, seed: int) -> Flags:
+    """(N,) eligible pairs that do not contradict the winner of a duel; episodes by what most of their pairs do."""
+    rows = np.flatnonzero(eligible)
+    states, actions = pairs.observations[rows], pairs.actions[rows]
+    calm = uncontradicted(Affine.of(states).forward(states), Affine.of(actions).forward(actions), seed)
+    if not single_pairs(pairs.episodes):
+        grouping = Grouping.of(pairs.episodes[rows])
+        calm = grouping.means(calm.astype(np.float64))[grouping.places] > 0.5
+    stands = np.array(eligible)
+    stands[rows] = calm
+    return stands
 
 
 def uncontradicted(states: Floats, actions: Floats, seed: int) -> Flags:

@@ -10,7 +10,7 @@ from robust_bc.benchmark.contenders import fair, find_contender
 from robust_bc.benchmark.control_rows import SHARE, SMALLER_IS_BETTER, ControlRow, Results, difference
 from robust_bc.benchmark.control_tables import Shown, percent
 
-OURS = ("gpr-clean", "choicenet-clean", "choicenet")
+OURS = ("gpr-clean", "choicenet-clean", "choicenet-duel", "choicenet")
 """The first of these that takes part is compared with everybody else's methods."""
 JUDGED = ("return", "collision", "lane_deviation_rms")
 """Metrics by which it is said who is ahead, where a table shows them."""

@@ -44,6 +44,7 @@ TRIALS: dict[str, list[dict[str, Any]]] = {
         {"mixtures": 2},
     ],
     "gpr-clean": [{}, {"kernel": "squared-exponential"}, {"length_scale": 1.0}, {"keep_above": 0.3}],
+    "choicenet-duel": [{}, EARLY, {"duel_first": 0.3}, {"duel_first": 0.9}],
     "choicenet-clean": [{}, {"ensemble": 1}, {"judge_steps": 300}, {"keep_above": 0.3}],
     "l1": [{}, EARLY],
     "huber": [{}, EARLY, {"delta": 0.1}, {"delta": 0.3}, {"delta": 1.0}],

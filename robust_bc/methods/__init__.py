@@ -16,6 +16,7 @@ _REGISTRY = {
     "mlp": "robust_bc.methods.mlp:MLP",
     "mdn": "robust_bc.methods.mdn:MDN",
     "choicenet": "robust_bc.methods.choicenet:ChoiceNet",
+    "choicenet-duel": "robust_bc.methods.choicenet_duel:ChoiceNetDuel",
     "choicenet-clean": "robust_bc.methods.choicenet_clean:ChoiceNetClean",
     "l1": "robust_bc.methods.l1:L1",
     "huber": "robust_bc.methods.huber:Huber",

@@ -91,8 +91,8 @@ def _restore(trainer: Trainer, tensors: dict[str, Tensor], step: int) -> None:
         }
     trainer.score = tensors["score"].to(trainer.device)
     trainer.stale = tensors["stale"].to(trainer.device)
-    if "odds.0" in tensors:
-        trainer.odds = [tensors[f"odds.{network}"].numpy() for network in range(len(trainer.seeds))]
+    drawn_alike = "odds.0" not in tensors
+    trainer.odds = None if drawn_alike else [tensors[f"odds.{n}"].numpy() for n in range(len(trainer.seeds))]
     history = trainer.history
     history.steps = tensors["history.steps"].tolist()
     history.values = list(tensors["history.values"].numpy())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from robust_bc.fleet.network import Fleet
 from robust_bc.methods.network import NetworkMethod, NetworkSettings
-from robust_bc.training.data import FleetData, Odds
+from robust_bc.training.data import FleetData, Odds, odds_of
 
 LARGEST_LOOK = 2**16
 """Pairs times networks of one forward pass."""
@@ -25,16 +25,8 @@ def make_odds(method: NetworkMethod[Any], settings: NetworkSettings, fleet: Flee
     for group, mine, opinions in zip(groups, pairs, _opinions(method, fleet, data, pairs, peers), strict=True):
         weights = method.weights(settings, opinions)  # (P, N)
         for network, of_all in zip(group, weights, strict=True):
-            odds.append(_odds(of_all[np.searchsorted(mine, data.training[network])]))
+            odds.append(odds_of(of_all[np.searchsorted(mine, data.training[network])]))
     return odds
-
-
-def _odds(weights: NDArray[np.float64]) -> Odds:
-    """Cumulative shares; where nothing is left to choose by, all pairs count alike."""
-    total = weights.sum()
-    if not (np.isfinite(total) and total > 0):
-        weights, total = np.ones_like(weights), float(len(weights))
-    return np.asarray(np.cumsum(weights) / total)
 
 
 @torch.no_grad()

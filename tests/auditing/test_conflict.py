@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from robust_bc import Demonstrations, Policy, RobustBCError, fit_fleet
-from robust_bc.auditing import conflict
+from robust_bc.auditing import conflict, duel
 from robust_bc.auditing.conflict import FOLDS, MOST_ROUNDS, Court, deal
 from tests.auditing.toys import QUICK, flipped_episodes
 
@@ -110,7 +110,7 @@ def test_whole_episodes_stand_a_duel_or_fall_as_a_whole(monkeypatch: pytest.Monk
     calm = np.ones(30, np.bool_)
     calm[5:8] = False  # three of five
     calm[10:12] = False  # two of five
-    monkeypatch.setattr(conflict, "uncontradicted", lambda *args: calm)
+    monkeypatch.setattr(duel, "uncontradicted", lambda *args: calm)
     spy = Spy(monkeypatch)
     Court("mlp", SHORT, "cpu").judge([pairs], [everybody(pairs)], [0])
     at_first = set().union(*spy.learned[:FOLDS])
@@ -121,7 +121,7 @@ def test_a_duel_tells_the_better_part_of_episodes() -> None:
     """45 % of the episodes are of another smooth policy, and nothing but the count says which one is right."""
     pairs = flipped_episodes(0.45)
     assert pairs.corrupt is not None
-    assert np.array_equal(conflict._first_trust(pairs, everybody(pairs), 0), ~pairs.corrupt)
+    assert np.array_equal(duel.standing(pairs, everybody(pairs), 0), ~pairs.corrupt)
 
 
 def test_foreign_episodes_are_judged_but_never_learned_from(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from robust_bc import fit_fleet
 from robust_bc.benchmark.correlation import run_correlation
 from robust_bc.benchmark.synthetic import SyntheticData, run_synthetic
+from robust_bc.cli.control_source import TeacherSource
 
 pytestmark = pytest.mark.slow
 
@@ -28,3 +30,17 @@ def test_correlation_says_which_corruption_it_is() -> None:
     for curve in (flip, uniform):
         assert max(row.worst for row in curve.rows() if row.metric == "rmse") < 0.05
         assert np.abs(curve.correlations).max() <= 1
+
+
+def test_after_a_duel_choicenet_learns_the_experts_policy_and_not_the_adversarys() -> None:
+    """Where a hostile teacher with a policy of its own answered 40 % of the expert's states, ChoiceNet follows both."""
+    mixes = [TeacherSource(500).demonstrations("halfcheetah", "relabel", 0.4, seed) for seed in (200, 201)]
+    errors = {}
+    for method in ("choicenet", "choicenet-duel"):
+        policies = fit_fleet(mixes, method, device="cpu", steps=1000)
+        away = [
+            np.abs(policy.predict(mix.observations)[0] - mix.actions)[~np.asarray(mix.corrupt)].mean()
+            for policy, mix in zip(policies, mixes, strict=True)
+        ]
+        errors[method] = np.array(away)
+    assert (errors["choicenet-duel"] < 0.6 * errors["choicenet"]).all()
