@@ -49,9 +49,7 @@ class ChoiceNetDuel(ChoiceNet):
 
     name = "choicenet-duel"
     summary = "choicenet, first on what a duel of two Gaussian processes leaves; assumes that good actions are smooth"
-    when = (
-        "where many single actions are bad and a demonstrator of its own made them; takes seconds more than choicenet"
-    )
+    when = "for up to 40 % single bad actions of a hostile demonstrator; seconds more"
     settings_type = ChoiceNetDuelSettings
 
     def shown_first(self, settings: ChoiceNetSettings, pairs: Demonstrations, seed: int) -> NDArray[np.bool_]:
