@@ -1,6 +1,6 @@
-"""Writes docs/audit.md and docs/audit.png from a full run of the audit benchmark (`make docs`).
+"""Writes docs/audit.md, audit-pairs.md, audit-driving.md and their figures from runs of the audit benchmark.
 
-python scripts/audit_page.py ["--options=--seeds 3 --train 0.3"]
+python scripts/audit_page.py [--pages audit audit-pairs audit-driving]    (also by `make docs`)
 
 Finished cells in runs/ are kept: what was interrupted goes on, and what is finished is only written anew.
 """
@@ -8,7 +8,9 @@ Finished cells in runs/ are kept: what was interrupted goes on, and what is fini
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import tyro
 
@@ -22,10 +24,16 @@ from robust_bc.cli.benchmark_audit import AuditBenchmarkArguments, Finished, com
 from robust_bc.files import write_whole
 
 DOCS = Path("docs")
-COMMAND, OPTIONS = "robust-bc benchmark audit", "--train 0.3"
-INTRODUCTION = """\
+COMMAND = "robust-bc benchmark audit"
+EPISODES = """\
 Which demonstrations are bad, and how many? Each mix has whole episodes of a good teacher and a share of corrupt pairs
-(`robust-bc mix --pairs all`). Every detector gets the same states, actions, next states and episode numbers; nobody is
+(`robust-bc mix --pairs all`)."""
+SINGLE = """\
+Which pairs are bad, and how many, if every pair stands alone? Each mix has 500 pairs drawn from episodes of a good
+teacher, and a share of them is corrupt (`robust-bc mix --pairs 500`): those that `gpr-clean` and `choicenet-clean`
+learn from in [self-cleaning.md](self-cleaning.md)."""
+INTRODUCTION = """\
+Every detector gets the same states, actions, next states and episode numbers; nobody is
 told which pairs are corrupt, how many there are, or where clean ones are to be had. Its score for every pair is then
 compared with the truth. **AUROC** is the probability that a corrupt pair is more suspect than a clean one: 1 is
 perfect, 0.5 is chance. **Average precision** is the mean share of corrupt pairs among the most suspect ones. A cell is
@@ -41,31 +49,54 @@ share is that of the oracle's return, where random actions count as nothing.
 """
 
 
-def main(options: str = OPTIONS) -> None:
+@dataclass(frozen=True)
+class AuditPage:
+    """A page of docs/ that is made of one run."""
+
+    title: str
+    about: str
+    options: str
+
+
+PAGES = {
+    "audit": AuditPage("The audit: finding bad demonstrations", EPISODES, "--tasks halfcheetah,walker2d --train 0.3"),
+    "audit-pairs": AuditPage(
+        "The audit of single pairs", SINGLE, "--tasks halfcheetah,walker2d --pairs 500 --rates 0,0.1,0.3,0.4 --seeds 3"
+    ),
+    "audit-driving": AuditPage(
+        "The audit on the road", EPISODES, "--tasks lane-driving --seeds 3 --out runs/audit-driving"
+    ),
+}
+PageName = Literal["audit", "audit-pairs", "audit-driving"]
+
+
+def main(pages: tuple[PageName, ...] = ("audit", "audit-pairs", "audit-driving")) -> None:
     """Run, or go on; then write."""
-    command = f"{COMMAND} {options}".strip()
-    finished = complete(request(parse(AuditBenchmarkArguments, COMMAND, shlex.split(options)), command))
-    write_whole(DOCS / "audit.md", _text(finished, command, options))
-    save_figure(audit_figure(finished.results, finished.rows), DOCS / "audit.png")
-    print(f"wrote {DOCS / 'audit.md'} and {DOCS / 'audit.png'}")
+    for name in pages:
+        page = PAGES[name]
+        command = f"{COMMAND} {page.options}"
+        finished = complete(request(parse(AuditBenchmarkArguments, COMMAND, shlex.split(page.options)), command))
+        write_whole(DOCS / f"{name}.md", _text(name, page, finished, command))
+        save_figure(audit_figure(finished.results, finished.rows), DOCS / f"{name}.png")
+        print(f"wrote {DOCS / name}.md and its figure")
 
 
-def _text(finished: Finished, command: str, options: str) -> str:
+def _text(name: str, page: AuditPage, finished: Finished, command: str) -> str:
     content, plan = finished.content, finished.results.plan
-    made = "python scripts/audit_page.py" + ("" if options == OPTIONS else " " + shlex.quote(f"--options={options}"))
+    made = f"python scripts/audit_page.py --pages {name}"
     named = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
     parts = [
-        f"# The audit: finding bad demonstrations\n\nWritten by `{made}` from this run:",
+        f"# {page.title}\n\nWritten by `{made}` from this run:",
         f"    {command}    # {finished.page.facts['date']}",
         f"on {content['machine']['processor']}, {content['machine']['cores']} cores, {named}.",
-        INTRODUCTION,
+        f"{page.about} {INTRODUCTION}",
         "\n".join(f"- {sentence}" for sentence in (*who_looks(plan.detectors), *what_is_corrupt(plan))),
     ]
     if plan.train:
         parts.append(TRAINING.format(width=" and ".join(map(str, MLP_HIDDEN)), rollouts=plan.rollouts))
     parts += ["## What was found", "\n".join(f"- {sentence}" for sentence in content["headlines"])]
     parts.append(
-        "![Estimated against true rates, and AUROC of every detector](audit.png)\n\nAbove, every mix is a point; the"
+        f"![Estimated against true rates, and AUROC of every detector]({name}.png)\n\nAbove, every mix is a point; the"
         " line is where estimate and truth are the same, the grey band 5 points to either side. Below, means and their"
         " 95 % intervals over seeds."
     )

@@ -47,7 +47,9 @@ def form_opinion(
         found, to_rival = np.where(change, to_rival, found), np.where(change, found, to_rival)
     beside = to_rival if rival and grouping.single else None  # episodes have each other to be compared with
     opinion = calibrate(found, pairs.actions, predicted, scale, mark[0], novelty(states, fold, mark), beside)
-    log_found = np.log(found + TINY)
+    # A car that goes straight is met to the last digit, and how many digits tells nothing: what is nearer than usual is
+    # all the same.
+    log_found = np.log(found + np.median(found) + TINY)
     worse = two_kinds(log_found, grouping)
     if worse is not None:
         ratio, good = ratio_of_kinds(log_found, worse, grouping)
@@ -59,4 +61,4 @@ def form_opinion(
         log_ratio=np.where(usual, np.minimum(opinion.log_ratio, 0), opinion.log_ratio),
         good=np.where(usual, np.maximum(opinion.good, NO_CONFLICT), opinion.good),
     )
-    return replace(opinion, good=by_episode(opinion.log_ratio, opinion.good, grouping))
+    return replace(opinion, good=by_episode(opinion.log_ratio, opinion.good, grouping, worse))

@@ -12,39 +12,49 @@ from robust_bc.auditing.calibration import density
 from robust_bc.auditing.pooling import Grouping
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 PRIOR_PAIRS = 2.0
 """So many pairs of the overall share count in the share of an episode, which a few pairs cannot tell."""
+OTHER_KIND = 0.02
+"""Where there are two kinds of episodes: share of the pairs of one that may be of the other kind. That counts as much
+as its pairs do, for these are of one person, whose habits make all of them a little odd."""
 ITERATIONS = 50
 FEWEST_EPISODES = 20
 """Below this many, two kinds of episodes are not looked for: any few numbers fall into two heaps."""
-APART = 3.6
-"""Distance of two kinds in units of their own deviation. One kind cut in two halves has 2.7 if it is Gaussian, 3.5 if
-it is uniform."""
+APART, FEW = 3.5, 8.0
+"""Distance of two kinds in units of their own deviation, at least APART + FEW/√E for E episodes. One kind cut in two
+halves has 2.7 if it is Gaussian, 3.5 if it is uniform; by chance more, and then most with few episodes: so 1 uniform
+kind of 100 is taken for two, with 20 episodes as with 1,000."""
 LEAST = 1e-3
 """Smallest distance of two kinds: less is rounding."""
 
 
-def by_episode(log_ratio: Floats, good: Floats, grouping: Grouping) -> Floats:
+def by_episode(log_ratio: Floats, good: Floats, grouping: Grouping, worse: Flags | None = None) -> Floats:
     """(N,) the probability that a pair is good, from log p(d | bad) − log p(d | good), once its episode is known.
 
     In place of one share of bad pairs for all, every episode e has its own, η_e, found by expectation maximisation
-    with PRIOR_PAIRS pairs of the overall share.
+    with PRIOR_PAIRS pairs of the overall share; or with as many pairs as it has, all but a few of its own kind, where
+    `worse` (E,) tells two kinds.
     """
     if grouping.single:
         return good
     overall = float(np.clip(1 - good.mean(), 1e-3, 1 - 1e-3))
-    share = np.full(len(grouping.names), overall)
+    expected = np.full(len(grouping.names), overall)
+    weight: Floats | float = PRIOR_PAIRS
+    if worse is not None:
+        expected, weight = np.where(worse, 1 - OTHER_KIND, OTHER_KIND), grouping.lengths.astype(np.float64)
+    share = expected
     code = grouping.places
     bad = 1 - good
     for _ in range(ITERATIONS):
         prior = np.clip(share, 1e-6, 1 - 1e-6)[code]
         bad = 1 / (1 + np.exp(np.clip(-(log_ratio + np.log(prior) - np.log1p(-prior)), -60, 60)))
-        share = (grouping.sums(bad) + PRIOR_PAIRS * overall) / (grouping.lengths + PRIOR_PAIRS)
+        share = (grouping.sums(bad) + weight * expected) / (grouping.lengths + weight)
     return np.asarray(1 - bad)
 
 
-def two_kinds(log_distances: Floats, grouping: Grouping) -> NDArray[np.bool_] | None:
+def two_kinds(log_distances: Floats, grouping: Grouping) -> Flags | None:
     """(E,) which episodes are of the worse kind, if there are clearly two kinds and the worse is the rarer one.
 
     The episodes' mean log distances are cut in two where the spread within both parts is least (Otsu 1979).
@@ -62,12 +72,13 @@ def two_kinds(log_distances: Floats, grouping: Grouping) -> NDArray[np.bool_] | 
     worse = np.zeros(len(values), np.bool_)
     worse[order[cut + 1 :]] = True
     pairs = int(grouping.lengths[worse].sum())
-    if high[cut] - low[cut] < max(APART * deviation, LEAST) or 2 * pairs > int(grouping.lengths.sum()):
+    apart = APART + FEW / np.sqrt(len(values))
+    if high[cut] - low[cut] < max(apart * deviation, LEAST) or 2 * pairs > int(grouping.lengths.sum()):
         return None
     return worse
 
 
-def ratio_of_kinds(log_distances: Floats, worse: NDArray[np.bool_], grouping: Grouping) -> tuple[Floats, Floats]:
+def ratio_of_kinds(log_distances: Floats, worse: Flags, grouping: Grouping) -> tuple[Floats, Floats]:
     """log p(d | bad) − log p(d | good), (N,), as episodes of two kinds show it, and the probability of being good."""
     of_bad = worse[grouping.places]
     generator = np.random.default_rng(0)
@@ -78,7 +89,7 @@ def ratio_of_kinds(log_distances: Floats, worse: NDArray[np.bool_], grouping: Gr
     return ratio, np.asarray(1 / (1 + share / (1 - share) * np.exp(np.clip(ratio, -60, 60))))
 
 
-def _beyond_both(ratio: Floats, log_distances: Floats, of_bad: NDArray[np.bool_]) -> Floats:
+def _beyond_both(ratio: Floats, log_distances: Floats, of_bad: Flags) -> Floats:
     """The same (N,), but beyond the middle of the bad it never falls, and below that of the good it never rises again.
 
     In the tails a density tells little but where a few odd pairs are: a lone slip in a good episode, farther off than

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from robust_bc.auditing.pooling import Grouping
-from robust_bc.auditing.whole_episodes import FEWEST_EPISODES, PRIOR_PAIRS, by_episode, ratio_of_kinds, two_kinds
+from robust_bc.auditing.whole_episodes import (
+    FEWEST_EPISODES,
+    OTHER_KIND,
+    PRIOR_PAIRS,
+    by_episode,
+    ratio_of_kinds,
+    two_kinds,
+)
 
 
 def made_up(seed: int = 0) -> tuple[Any, Any, Grouping]:
@@ -31,6 +38,23 @@ def test_by_episode_is_the_fixed_point() -> None:
         mine = episodes == name
         share = (bad[mine].sum() + PRIOR_PAIRS * overall) / (mine.sum() + PRIOR_PAIRS)
         assert bad[mine] == pytest.approx(expit(ratio[mine] + logit(share)), abs=1e-3)
+
+
+def test_where_there_are_two_kinds_an_episode_is_of_its_own_kind() -> None:
+    ratio, good, grouping = made_up()
+    worse = np.array([False, False, True, True])  # the third one is said to be of the bad kind, and its pairs deny it
+    bad = 1 - by_episode(ratio, good, grouping, worse)
+    for place, of_kind in enumerate(worse):
+        mine = grouping.pairs_of(place)
+        expected = 1 - OTHER_KIND if of_kind else OTHER_KIND
+        share = (bad[mine].sum() + len(mine) * expected) / (2 * len(mine))
+        assert bad[mine] == pytest.approx(expit(ratio[mine] + logit(share)), abs=1e-3)
+    alone = 1 - by_episode(ratio, good, grouping)
+    assert bad[grouping.pairs_of(3)].mean() > alone[grouping.pairs_of(3)].mean()
+    assert bad[grouping.pairs_of(0)].mean() < alone[grouping.pairs_of(0)].mean()
+    # What pairs are sure of, no kind outweighs: a bad episode that begins well.
+    sure = np.where(np.arange(60) % 2 == 0, -20.0, 20.0)
+    assert by_episode(sure, good, grouping, worse) == pytest.approx((np.arange(60) + 1.0) % 2, abs=1e-3)
 
 
 def test_a_bad_episode_is_bad_throughout() -> None:
@@ -75,6 +99,15 @@ def test_two_kinds_are_found_where_there_are_two() -> None:
 @pytest.mark.parametrize("count", [FEWEST_EPISODES, 100, 1000])
 def test_one_kind_is_not_cut_in_two(count: int, seed: int) -> None:
     assert two_kinds(*episodes_of_kinds(count, 0, 0.0, seed=seed)) is None
+
+
+@pytest.mark.parametrize("count", [FEWEST_EPISODES, 30, 100, 1000])
+def test_one_uniform_kind_is_seldom_taken_for_two(count: int) -> None:
+    """Nothing looks more like two heaps without being two: at most some of 100."""
+    generator = np.random.default_rng(count)
+    grouping = Grouping.of(np.repeat(np.arange(count), 2))
+    taken = [two_kinds(np.repeat(generator.random(count), 2), grouping) is not None for _ in range(300)]
+    assert np.mean(taken) < 0.03
 
 
 def test_the_rarer_kind_is_the_bad_one_or_none() -> None:
