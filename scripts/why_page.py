@@ -183,20 +183,20 @@ def duel_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> str
 
 
 def starts_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> str:
-    """ChoiceNet itself with five starts, of which the held-out likelihood chooses one, against one start."""
-    lines = ["| mix | one start | the best of five by held-out pairs |", "| --- | --- | --- |"]
+    """ChoiceNet itself: one start, five of which the held-out likelihood chooses one, and one that a duel leads."""
+    lines = ["| mix | one start | the best of five by held-out pairs | after a duel |", "| --- | --- | --- | --- |"]
     for task in TASKS:
-        for rate in (0.3, 0.4):
-            chosen, cells = mixes[task, "relabel", rate], []
-            for restarts in (1, 5):
+        for how, rate in (("relabel", 0.3), ("relabel", 0.4), ("flip", 0.4), ("uniform", 0.4)):
+            chosen, cells = mixes[task, how, rate], []
+            for method, restarts in ((METHOD, 1), (METHOD, 5), ("choicenet-duel", 1)):
                 seeds = list(range(len(chosen)))
-                policies = fit_fleet(chosen, METHOD, seeds=seeds, hidden=(128, 128), restarts=restarts)
+                policies = fit_fleet(chosen, method, seeds=seeds, restarts=restarts, **NETWORK)
                 found = [
                     distances(p.actions, policy.predict(p.observations)[0], Affine.of(p.actions).scale)
                     for p, policy in zip(chosen, policies, strict=True)
                 ]
                 cells.append(_several(auroc(chosen, found)))
-            lines.append(f"| {task} relabel {rate:.0%} | " + " | ".join(cells) + " |")
+            lines.append(f"| {task} {how} {rate:.0%} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
