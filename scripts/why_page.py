@@ -38,7 +38,7 @@ PAIRS = 500
 TASKS = ("halfcheetah", "walker2d")
 METHOD = "choicenet"
 STEPS = (200, 600, 3000)
-NETWORK = {"hidden": (128, 128)}
+NETWORK: dict[str, Any] = {"hidden": (128, 128)}
 LEARNERS: dict[str, tuple[str, int, dict[str, Any]]] = {
     "MLP": ("mlp", 1, NETWORK),
     "five MLPs": ("mlp", 5, NETWORK),
