@@ -1,6 +1,6 @@
 """Writes docs/benchmark.md and other pages of tables, with their figures, from runs of the control benchmarks.
 
-python scripts/benchmark_page.py [--pages benchmark baselines self-cleaning choicenet-duel]    (also by `make docs`)
+python scripts/benchmark_page.py [--pages benchmark baselines baselines-driving self-cleaning choicenet-duel]
 
 Finished cells in runs/ are kept: what was interrupted goes on, and what is finished is only written anew.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, get_args
 
 import tyro
 from matplotlib.figure import Figure
@@ -73,7 +73,7 @@ PAGES = {
         ),
     ),
     "baselines": DocsPage(
-        "Every method in the control benchmarks",
+        "Every method on the walkers",
         (
             Part(
                 "MuJoCo, all methods",
@@ -81,6 +81,11 @@ PAGES = {
                 "robust-bc benchmark mujoco --methods all --rates 0.3 --seeds 3 --episodes 20"
                 " --out runs/benchmark-mujoco-methods",
             ),
+        ),
+    ),
+    "baselines-driving": DocsPage(
+        "Every method on the road",
+        (
             Part(
                 "Lane driving, all methods",
                 "baselines-driving",
@@ -130,10 +135,10 @@ PAGES = {
         ),
     ),
 }
-PageName = Literal["benchmark", "baselines", "self-cleaning", "choicenet-duel"]
+PageName = Literal["benchmark", "baselines", "baselines-driving", "self-cleaning", "choicenet-duel"]
 
 
-def main(pages: tuple[PageName, ...] = ("benchmark", "baselines", "self-cleaning", "choicenet-duel")) -> None:
+def main(pages: tuple[PageName, ...] = get_args(PageName)) -> None:
     """Run, or go on; then write."""
     for name in pages:
         page = PAGES[name]
