@@ -23,7 +23,7 @@ from robust_bc.policy import Policy
 from robust_bc.seeding import MemberSeed, check_seed
 from robust_bc.training.data import make_fleet_data
 from robust_bc.training.history import History
-from robust_bc.training.trainer import Trainer
+from robust_bc.training.trainer import Trainer, opening_blocks
 
 LARGEST_FLEET = 64
 """Networks of different policies that are trained together; it bounds the memory of a benchmark's column."""
@@ -206,7 +206,7 @@ class FitPlan:
             lambda rows, seed: method.share_out(settings, rows, seed),
             self.device,
             [method.shown_first(settings, self.demonstrations[policy], self.seeds[policy]) for policy in which]
-            if settings.opening > 0
+            if opening_blocks(settings) > 0
             else None,
         )
         return Trainer(method, settings, data, [seed for _, seed in networks], self.device)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import tyro
 
@@ -70,7 +70,7 @@ PAGES = {
 PageName = Literal["audit", "audit-pairs", "audit-driving"]
 
 
-def main(pages: tuple[PageName, ...] = ("audit", "audit-pairs", "audit-driving")) -> None:
+def main(pages: tuple[PageName, ...] = get_args(PageName)) -> None:
     """Run, or go on; then write."""
     for name in pages:
         page = PAGES[name]

@@ -23,7 +23,7 @@ from robust_bc import Demonstrations
 from robust_bc.auditing.audits import judging_settings
 from robust_bc.auditing.calibration import distances
 from robust_bc.auditing.conflict import Court, deal
-from robust_bc.auditing.duel import uncontradicted
+from robust_bc.auditing.duel import standing_pairs
 from robust_bc.auditing.provenance import Futures, similarity
 from robust_bc.auditing.results import SUSPECT_BELOW
 from robust_bc.auditing.second_look import look_again
@@ -169,8 +169,7 @@ def duel_table(mixes: dict[tuple[str, str, float], list[Demonstrations]]) -> str
         for how, rate in (("clean", 0.0), ("relabel", 0.4), ("flip", 0.4), ("uniform", 0.4)):
             shares: list[list[float]] = [[], []]
             for seed, pairs in enumerate(mixes[task, how, rate]):
-                states = Affine.of(pairs.observations).forward(pairs.observations)
-                stands = uncontradicted(states, Affine.of(pairs.actions).forward(pairs.actions), seed)
+                stands = standing_pairs(pairs.observations, pairs.actions, seed)
                 for bad in (0, 1):
                     if (_labels(pairs) == bad).any():
                         shares[bad].append(float(stands[_labels(pairs) == bad].mean()))

@@ -17,7 +17,7 @@ from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.methods import get_method
 from robust_bc.methods.base import Method
-from robust_bc.methods.network import NetworkMethod
+from robust_bc.methods.network import NetworkMethod, NetworkSettings
 from robust_bc.seeding import check_seed
 from robust_bc.training.checkpoint import pairs_digest
 
@@ -95,7 +95,9 @@ def judging_settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
     if type(known).choose is not Method.choose:
         raise RobustBCError(f"method '{method}' audits by itself; let a plain one judge, such as choicenet.")
     settings = {"steps": STEPS} | given if isinstance(known, NetworkMethod) else dict(given)
-    known.settings(settings)
+    resolved = known.settings(settings)
+    if isinstance(resolved, NetworkSettings) and resolved.opening > 0:
+        raise RobustBCError(f"method '{method}' holds a duel, and so does the audit; let a plain one judge: choicenet.")
     return settings
 
 

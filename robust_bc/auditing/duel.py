@@ -15,7 +15,7 @@ more noise explains all pairs about as well, as with clean pairs or an unsteady 
 Two functions can also share one policy between them, each in regions of its own. So it is not asked who owns a pair,
 but whether it contradicts the function that owns most: whether its action is farther off than that function's
 uncertainty. What does not is where `conflict` begins, whose networks look again, and what `choicenet-duel` is shown
-first.
+first: whoever changes who stands counts up the revision of both (`robust_bc/auditing`, `ChoiceNetDuel.revision`).
 """
 
 from __future__ import annotations
@@ -72,11 +72,15 @@ class Stand:
         return int(self.owners[1].sum() > self.owners[0].sum())
 
 
+def standing_pairs(observations: Floats, actions: Floats, seed: int) -> Flags:
+    """(N,) pairs of observations (N, S) and actions (N, A) that do not contradict the winner of a duel."""
+    return uncontradicted(Affine.of(observations).forward(observations), Affine.of(actions).forward(actions), seed)
+
+
 def standing(pairs: Demonstrations, eligible: Flags, seed: int) -> Flags:
-    """(N,) eligible pairs that do not contradict the winner of a duel; episodes by what most of their pairs do."""
+    """(N,) eligible pairs that stand a duel; whole episodes stand or fall by what most of their pairs do."""
     rows = np.flatnonzero(eligible)
-    states, actions = pairs.observations[rows], pairs.actions[rows]
-    calm = uncontradicted(Affine.of(states).forward(states), Affine.of(actions).forward(actions), seed)
+    calm = standing_pairs(pairs.observations[rows], pairs.actions[rows], seed)
     if not single_pairs(pairs.episodes):
         grouping = Grouping.of(pairs.episodes[rows])
         calm = grouping.means(calm.astype(np.float64))[grouping.places] > 0.5

@@ -47,15 +47,17 @@ def form_opinion(
         found, to_rival = np.where(change, to_rival, found), np.where(change, found, to_rival)
     beside = to_rival if rival and grouping.single else None  # episodes have each other to be compared with
     opinion = calibrate(found, pairs.actions, predicted, scale, mark[0], novelty(states, fold, mark), beside)
-    # A car that goes straight is met to the last digit, and how many digits tells nothing: what is nearer than usual is
-    # all the same.
+    usual = company(states, pairs.actions, scale, fold, eligible, mark) >= USUAL
+    # A car that goes straight is met to the last digit, and how many digits tells nothing: whatever is nearer than most
+    # differs by log 2 at most.
     log_found = np.log(found + np.median(found) + TINY)
     worse = two_kinds(log_found, grouping)
     if worse is not None:
+        worse &= grouping.means(usual.astype(np.float64)) <= 0.5  # no kind of its own, if most of it is what others do
+    if worse is not None and worse.any():
         ratio, good = ratio_of_kinds(log_found, worse, grouping)
         opinion = replace(opinion, log_ratio=ratio, good=good, explains=True)
     # Whoever does what is usual in such states is in no conflict, be it ever so hard to learn: a gripper that closes.
-    usual = company(states, pairs.actions, scale, fold, eligible, mark) >= USUAL
     opinion = replace(
         opinion,
         log_ratio=np.where(usual, np.minimum(opinion.log_ratio, 0), opinion.log_ratio),

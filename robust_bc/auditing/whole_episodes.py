@@ -24,8 +24,8 @@ FEWEST_EPISODES = 20
 """Below this many, two kinds of episodes are not looked for: any few numbers fall into two heaps."""
 APART, FEW = 3.5, 8.0
 """Distance of two kinds in units of their own deviation, at least APART + FEW/√E for E episodes. One kind cut in two
-halves has 2.7 if it is Gaussian, 3.5 if it is uniform; by chance more, and then most with few episodes: so 1 uniform
-kind of 100 is taken for two, with 20 episodes as with 1,000."""
+halves has 2.7 if it is Gaussian, 3.5 if it is uniform; by chance more, and most with few episodes. So at most 2 of 100
+uniform kinds are taken for two. A skewed kind is taken more often: a few who are far worse than the others."""
 LEAST = 1e-3
 """Smallest distance of two kinds: less is rounding."""
 

@@ -39,7 +39,7 @@ def headlines(results: Results, rows: Sequence[ControlRow], shown: Sequence[Show
     found = []
     for metric in shown:
         if metric.metric in JUDGED:
-            found += _ahead(results, metric) + _paper(rows, metric)
+            found += _ahead(results, metric) + _beside_ours(results, metric) + _paper(rows, metric)
     if any(metric.metric == SHARE for metric in shown):
         for method in OURS:
             found += _shares(rows, method)
@@ -51,13 +51,17 @@ def hero(results: Results) -> str | None:
     return next((method for method in OURS if method in results.plan.methods), None)
 
 
-def verdicts(results: Results, metric: str) -> list[Verdict]:
-    """One for each task, way and rate, and for each task's clean pairs, where enough seeds can be compared."""
+def verdicts(results: Results, metric: str, others: Sequence[str] | None = None) -> list[Verdict]:
+    """One for each task, way and rate, and for each task's clean pairs, where enough seeds can be compared.
+
+    Our method is compared with everybody else's, or with those named.
+    """
     plan, judged = results.plan, []
     mine = hero(results)
     if mine is None:
         return []
-    others = [method for method in plan.methods if find_contender(method).method not in OURS and fair(method)]
+    if others is None:
+        others = [method for method in plan.methods if find_contender(method).method not in OURS and fair(method)]
     sign = -1 if metric in SMALLER_IS_BETTER else 1
     for task in plan.tasks:
         places = [(how, rate) for how in plan.hows for rate in plan.rates if rate > 0]
@@ -100,6 +104,22 @@ def _ahead(results: Results, shown: Shown) -> list[str]:
             f"With clean pairs it is worse than another, beyond that interval, in {len(lost)} of {len(clean)} tasks"
             f"{_named(lost)}."
         )
+    return sentences
+
+
+def _beside_ours(results: Results, shown: Shown) -> list[str]:
+    """Our method against each of our others."""
+    sentences = []
+    for other in (method for method in OURS if method in results.plan.methods and method != hero(results)):
+        judged = verdicts(results, shown.metric, [other])
+        if judged:
+            better = [verdict.place for verdict in judged if verdict.ahead]
+            worse = [verdict.place for verdict in judged if verdict.behind]
+            sentences.append(
+                f"Judged by {shown.title}, {hero(results)} is better than {other} beyond the interval of the paired"
+                f" difference in {len(better)} of {len(judged)} places{_named(better)}, and worse in"
+                f" {len(worse)}{_named(worse)}."
+            )
     return sentences
 
 

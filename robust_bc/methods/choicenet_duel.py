@@ -7,10 +7,10 @@ training which pairs contradict the function that owns most (`robust_bc/auditing
 others are shown. Then all pairs are, and a mixture that is where it should be tells good from bad by itself: honest
 pairs that the duel was wrong about are learned from, too.
 
-Where one function explains everything about as well, as with clean pairs, all stand, and it is ChoiceNet. The duel
-knows actions and states only: bad episodes in states of their own (`rollout`) stand it. It takes seconds, for at most
-500 pairs take part; the others are looked up. And it can be lost: where the bad policy is as smooth and has nearly half
-of the pairs, the duel may be the adversary's as a whole.
+Where one function explains everything about as well, as with clean pairs, all stand, and it is ChoiceNet with other
+draws. The duel knows actions and states only: bad episodes in states of their own (`rollout`) stand it, and pairs of an
+episode stand or fall one by one. It takes seconds, for at most 500 pairs take part; the others are looked up. And it
+can be lost: where the bad policy is as smooth and has nearly half of the pairs, it may win the duel as a whole.
 
 References: Choi et al. 2020 for ChoiceNet; Lázaro-Gredilla, Van Vaerenbergh & Lawrence 2012 for the duel's model.
 """
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.auditing.duel import standing
+from robust_bc.auditing.duel import standing_pairs
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.methods.choicenet import ChoiceNet, ChoiceNetSettings
 
@@ -32,8 +32,8 @@ class ChoiceNetDuelSettings(ChoiceNetSettings):
     """Settings of ChoiceNet, and how long it is shown only what stands a duel."""
 
     duel_first: float = 0.6
-    """Share of training during which only pairs are shown that stand the duel; 0 is ChoiceNet. By then τ⁻¹ has reached
-    its end (`tau_anneal`). Of 0.3 and 0.6 this had the higher returns on mixes of no table (seeds 200 to 205)."""
+    """Share of training, to the nearest 25 steps, that shows only pairs that stand the duel; 0 is ChoiceNet. Of 0.3 and
+    0.6 this had the higher returns on mixes of no table (seeds 200 to 205)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,4 +53,4 @@ class ChoiceNetDuel(ChoiceNet):
     settings_type = ChoiceNetDuelSettings
 
     def shown_first(self, settings: ChoiceNetSettings, pairs: Demonstrations, seed: int) -> NDArray[np.bool_]:
-        return standing(pairs, np.ones(len(pairs), np.bool_), seed)
+        return standing_pairs(pairs.observations, pairs.actions, seed)

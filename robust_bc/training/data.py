@@ -39,7 +39,7 @@ class FleetData:
     held_out: Tensor | None  # (M, V) rows of the pool on the device, short members filled up by repetition
     held_out_share: Tensor | None  # (M, V) weight of each in its member's mean; 0 for the filling
     live: Tensor | None = None  # (M, D, 1), which dimensions of a member's actions are not constant; None if none is
-    opening: list[Odds] | None = None  # per network, how often each training row is shown at first; None if all alike
+    opening: list[Odds] | None = None  # per network, of its training rows; None without an opening
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,6 +111,8 @@ def test_settings_are_those_of_the_judges() -> None:
         audit(pairs, "gpr", steps=5)
     with pytest.raises(RobustBCError, match="'nobody'"):
         audit(pairs, "nobody")
+    with pytest.raises(RobustBCError, match="method 'choicenet-duel' holds a duel, and so does the audit"):
+        audit(pairs, "choicenet-duel")
 
 
 def test_a_gaussian_process_can_judge() -> None:

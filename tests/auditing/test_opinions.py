@@ -61,6 +61,24 @@ def test_whole_episodes_change_sides_as_one() -> None:
     assert np.array_equal(some.good > 0.5, bad)
 
 
+def test_episodes_that_do_what_is_usual_are_of_no_bad_kind() -> None:
+    """Of 30 episodes 6 are in a corner where all do the same, which the policy has not learned at all."""
+    generator = np.random.default_rng(0)
+    corner = np.repeat(np.arange(30) < 6, 40)
+    states = generator.uniform(-1, 1, (1200, 2)) + np.where(corner, 5.0, 0.0)[:, None]
+    actions = np.where(corner[:, None], 1.0, smooth(states)) + 0.03 * generator.normal(size=(1200, 2))
+    said = np.where(corner[:, None], -1.0, smooth(states)) + 0.1 * generator.normal(size=(1200, 2))
+    pairs = Demonstrations.from_arrays(states, actions, np.repeat(np.arange(30), 40))
+    both = np.stack([said, said])
+    found = form_opinion(pairs, both, False, everybody(pairs), deal(pairs.episodes, (0, 1)), (0, 1))
+    assert (found.good > 0.5).mean() > 0.98
+    # Where each of them does something else, they are.
+    actions[corner] = generator.uniform(-2, 2, (240, 2))
+    lonely = Demonstrations.from_arrays(states, actions, pairs.episodes)
+    found = form_opinion(lonely, both, False, everybody(pairs), deal(pairs.episodes, (0, 1)), (0, 1))
+    assert (found.good[corner] < 0.1).mean() > 0.95
+
+
 def test_a_rival_tells_apart_what_is_equally_far_from_the_trusted() -> None:
     """Where little was seen, good and bad are equally far from the trusted policy; the rival knows whose they are."""
     generator = np.random.default_rng(0)

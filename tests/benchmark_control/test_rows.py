@@ -215,6 +215,21 @@ def test_our_methods_are_no_rivals_of_each_other() -> None:
     assert "Its lowest mean share" in said
 
 
+def test_our_methods_are_compared_with_each_other_in_a_sentence_of_their_own() -> None:
+    methods = ("choicenet", "choicenet-duel", "mlp")
+    for mine, said in (
+        (9.0, "in 2 of 2 places (halfcheetah flip 20 %; halfcheetah flip 30 %), and worse in 0."),
+        (5.0, "in 0 of 2 places, and worse in 2 (halfcheetah flip 20 %; halfcheetah flip 30 %)."),
+    ):
+
+        def value(key: Key, mine: float = mine) -> float:
+            return key.seed + (mine if key.method == "choicenet-duel" else 7.0)
+
+        got = results(value, hows=("flip",), rates=(0.2, 0.3), methods=methods, seeds=SIX)
+        beside = "choicenet-duel is better than choicenet beyond the interval of the paired difference "
+        assert beside + said in " ".join(headlines(got, make_rows(got), MUJOCO))
+
+
 def test_the_paper_is_met_or_missed() -> None:
     got = results(lambda key: 2000.0 if key.method == "choicenet" else made(key), hows=("rollout",), rates=(0.2, 0.3))
     said = " ".join(headlines(got, make_rows(got), MUJOCO))

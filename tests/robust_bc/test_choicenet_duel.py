@@ -1,4 +1,4 @@
-"""`choicenet-duel` is shown what stands a duel first, then everything, and is ChoiceNet where all stand."""
+"""`choicenet-duel` is shown what stands a duel first, and then everything."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from robust_bc.training import trainer as training
 from robust_bc.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from robust_bc.training.data import draw_block, odds_of
 from robust_bc.training.trainer import Trainer
+from tests.auditing.toys import smooth
 from tests.conftest import QUICK, make_pairs
 
 SHORT: dict[str, Any] = {**QUICK, "steps": 100}
@@ -29,7 +30,7 @@ def trainer_of(pairs: list[Demonstrations], **settings: object) -> Trainer:
 @pytest.fixture
 def every_third(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every third pair falls in the duel."""
-    monkeypatch.setattr(choicenet_duel, "standing", lambda pairs, eligible, seed: np.arange(len(pairs)) % 3 > 0)
+    monkeypatch.setattr(choicenet_duel, "standing_pairs", lambda states, actions, seed: np.arange(len(states)) % 3 > 0)
 
 
 @pytest.mark.usefixtures("every_third")
@@ -83,10 +84,32 @@ def test_where_nobody_stands_all_are_shown() -> None:
 def test_each_data_set_has_a_duel_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, int]] = []
 
-    def standing(pairs: Demonstrations, eligible: Any, seed: int) -> Any:
-        asked.append((len(pairs), seed))
-        return eligible
+    def standing(states: Any, actions: Any, seed: int) -> Any:
+        asked.append((len(states), seed))
+        return np.ones(len(states), np.bool_)
 
-    monkeypatch.setattr(choicenet_duel, "standing", standing)
-    fit_fleet([make_pairs(0, 60), make_pairs(1, 80)], "choicenet-duel", seeds=[7, 8], device="cpu", **SHORT)
+    monkeypatch.setattr(choicenet_duel, "standing_pairs", standing)
+    data = [make_pairs(0, 60), make_pairs(1, 80)]
+    fit_fleet(data, "choicenet-duel", seeds=[7, 8], device="cpu", **SHORT)
     assert asked == [(60, 7), (80, 8)]
+    fit_fleet(data, "choicenet-duel", device="cpu", **{**SHORT, "steps": 10})  # too short for an opening
+    assert len(asked) == 2
+
+
+@pytest.mark.usefixtures("every_third")
+def test_an_opening_may_last_to_the_end() -> None:
+    trainer = trainer_of([make_pairs(0, 60)], duel_first=1.0, steps=110)
+    trainer.run()
+    assert trainer.odds is not None
+
+
+@pytest.mark.parametrize("length", [1, 20, 400])
+def test_single_bad_steps_of_good_episodes_are_not_shown_first(length: int) -> None:
+    generator = np.random.default_rng(0)
+    states = generator.uniform(-1, 1, (400, 2))
+    bad = generator.random(400) < 0.3
+    shown = np.where(bad[:, None], -smooth(states), smooth(states))
+    pairs = Demonstrations.from_arrays(states, shown, np.arange(400) // length)
+    first = choicenet_duel.ChoiceNetDuel().shown_first(choicenet_duel.ChoiceNetDuelSettings(), pairs, 0)
+    assert first[~bad].mean() > 0.8
+    assert not first[bad].any()
