@@ -51,10 +51,8 @@ def form_opinion(
     # A car that goes straight is met to the last digit, and how many digits tells nothing: whatever is nearer than most
     # differs by log 2 at most.
     log_found = np.log(found + np.median(found) + TINY)
-    worse = two_kinds(log_found, grouping)
+    worse = _bad_kind(log_found, usual, grouping)
     if worse is not None:
-        worse &= grouping.means(usual.astype(np.float64)) <= 0.5  # no kind of its own, if most of it is what others do
-    if worse is not None and worse.any():
         ratio, good = ratio_of_kinds(log_found, worse, grouping)
         opinion = replace(opinion, log_ratio=ratio, good=good, explains=True)
     # Whoever does what is usual in such states is in no conflict, be it ever so hard to learn: a gripper that closes.
@@ -64,3 +62,12 @@ def form_opinion(
         good=np.where(usual, np.maximum(opinion.good, NO_CONFLICT), opinion.good),
     )
     return replace(opinion, good=by_episode(opinion.log_ratio, opinion.good, grouping, worse))
+
+
+def _bad_kind(log_found: Floats, usual: Flags, grouping: Grouping) -> Flags | None:
+    """(E,) episodes of the worse of two kinds, but for those that mostly do what is usual; None if there are none."""
+    worse = two_kinds(log_found, grouping)
+    if worse is None:
+        return None
+    worse = worse & (grouping.means(usual.astype(np.float64)) <= 0.5)
+    return worse if worse.any() else None
