@@ -61,7 +61,7 @@ class AuditPage:
 PAGES = {
     "audit": AuditPage("The audit: finding bad demonstrations", EPISODES, "--tasks halfcheetah,walker2d --train 0.3"),
     "audit-pairs": AuditPage(
-        "The audit of single pairs", SINGLE, "--tasks halfcheetah,walker2d --pairs 500 --rates 0,0.1,0.3,0.4 --seeds 3"
+        "The audit of single pairs", SINGLE, "--tasks halfcheetah,walker2d --pairs 500 --rates 0,0.1,0.3,0.4 --seeds 2"
     ),
     "audit-driving": AuditPage(
         "The audit on the road", EPISODES, "--tasks lane-driving --seeds 3 --out runs/audit-driving"
