@@ -1,6 +1,6 @@
-"""Writes docs/audit.md, audit-pairs.md, audit-driving.md and their figures from runs of the audit benchmark.
+"""Writes docs/audit.md, audit-driving.md and their figures from runs of the audit benchmark.
 
-python scripts/audit_page.py [--pages audit audit-pairs audit-driving]    (also by `make docs`)
+python scripts/audit_page.py [--pages audit audit-driving]    (also by `make docs`)
 
 Finished cells in runs/ are kept: what was interrupted goes on, and what is finished is only written anew.
 """
@@ -25,15 +25,9 @@ from robust_bc.files import write_whole
 
 DOCS = Path("docs")
 COMMAND = "robust-bc benchmark audit"
-EPISODES = """\
-Which demonstrations are bad, and how many? Each mix has whole episodes of a good teacher and a share of corrupt pairs
-(`robust-bc mix --pairs all`)."""
-SINGLE = """\
-Which pairs are bad, and how many, if every pair stands alone? Each mix has 500 pairs drawn from episodes of a good
-teacher, and a share of them is corrupt (`robust-bc mix --pairs 500`): those that `gpr-clean` and `choicenet-clean`
-learn from in [self-cleaning.md](self-cleaning.md)."""
 INTRODUCTION = """\
-Every detector gets the same states, actions, next states and episode numbers; nobody is
+Which demonstrations are bad, and how many? Each mix has whole episodes of a good teacher and a share of corrupt pairs
+(`robust-bc mix --pairs all`). Every detector gets the same states, actions, next states and episode numbers; nobody is
 told which pairs are corrupt, how many there are, or where clean ones are to be had. Its score for every pair is then
 compared with the truth. **AUROC** is the probability that a corrupt pair is more suspect than a clean one: 1 is
 perfect, 0.5 is chance. **Average precision** is the mean share of corrupt pairs among the most suspect ones. A cell is
@@ -54,20 +48,14 @@ class AuditPage:
     """A page of docs/ that is made of one run."""
 
     title: str
-    about: str
     options: str
 
 
 PAGES = {
-    "audit": AuditPage("The audit: finding bad demonstrations", EPISODES, "--tasks halfcheetah,walker2d --train 0.3"),
-    "audit-pairs": AuditPage(
-        "The audit of single pairs", SINGLE, "--tasks halfcheetah,walker2d --pairs 500 --rates 0,0.1,0.3,0.4 --seeds 2"
-    ),
-    "audit-driving": AuditPage(
-        "The audit on the road", EPISODES, "--tasks lane-driving --seeds 3 --out runs/audit-driving"
-    ),
+    "audit": AuditPage("The audit: finding bad demonstrations", "--tasks halfcheetah,walker2d --train 0.3"),
+    "audit-driving": AuditPage("The audit on the road", "--tasks lane-driving --seeds 3 --out runs/audit-driving"),
 }
-PageName = Literal["audit", "audit-pairs", "audit-driving"]
+PageName = Literal["audit", "audit-driving"]
 
 
 def main(pages: tuple[PageName, ...] = get_args(PageName)) -> None:
@@ -89,7 +77,7 @@ def _text(name: str, page: AuditPage, finished: Finished, command: str) -> str:
         f"# {page.title}\n\nWritten by `{made}` from this run:",
         f"    {command}    # {finished.page.facts['date']}",
         f"on {content['machine']['processor']}, {content['machine']['cores']} cores, {named}.",
-        f"{page.about} {INTRODUCTION}",
+        INTRODUCTION,
         "\n".join(f"- {sentence}" for sentence in (*who_looks(plan.detectors), *what_is_corrupt(plan))),
     ]
     if plan.train:
