@@ -197,7 +197,8 @@ def test_closing_ends_the_threads(kind: str) -> None:
     batch = MujocoBatch("Hopper-v5", 16, threads=3)
     batch.reset(seed=0)
     batch.step(np.zeros((16, 3), dtype=np.float32))
-    assert count() == before + 2
+    # Python's pool starts its second thread only if the first one is still busy when there is more to do.
+    assert before + (2 if kind == "native" else 1) <= count() <= before + 2
     batch.close()
     batch.close()
     assert count() == before
