@@ -8,9 +8,10 @@ as that of the next. Gaussian processes are smooth over long ways, so
 
 with shares that do not depend on the state (Lázaro-Gredilla, Van Vaerenbergh & Lawrence, "Overlapping mixtures of
 Gaussian processes for the data association problem", 2012) is fitted by annealed expectation maximisation. Predictions
-leave the pair itself out, which for Gaussian processes costs nothing. There are many local optima, so several starts
-are made, and the likelihood of pairs left out chooses. It may also say that there is no duel: where one function with
-more noise explains all pairs about as well, as with clean pairs or an unsteady hand, all of them stand.
+leave the pair itself out, which for Gaussian processes costs nothing. There are many local optima, so many starts are
+made, the best go on after half of the way, and the likelihood of pairs left out chooses. It may also say that there is
+no duel: where one function with more noise explains all pairs about as well, as with clean pairs or an unsteady hand,
+all of them stand.
 
 Two functions can also share one policy between them, each in regions of its own. So it is not asked who owns a pair,
 but whether it contradicts the function that owns most: whether its action is farther off than that function's
@@ -37,10 +38,13 @@ Flags = NDArray[np.bool_]
 
 FEWEST, MOST = 50, 500
 """Pairs below which there is no duel, and pairs that take part, drawn at random: work grows with their cube."""
-STARTS = 5
-"""The first gives nearly everything to one function, the others 50 to 70 % of each pair at random."""
-ANNEALED, MORE = 40, 8
-"""Steps of expectation maximisation of a start, and after each time that the first function is offered more."""
+STARTS, GO_ON = 12, 3
+"""The first gives nearly everything to one function, the others 50 to 70 % of each pair at random. Where an adversary
+has 40 % of the pairs, one start of five may be right; half of the way tells which are the better ones."""
+HALFWAY, MORE = 20, 8
+"""Steps of expectation maximisation in each half, and after each time that the first function is offered more."""
+FIRST_HEAT, COLDER = 0.3, 0.03
+"""Power of the probabilities at first, and by how much it rises in each step."""
 OFFERS = 3
 NOISES = (0.002, 0.006, 0.02, 0.06, 0.2, 0.6, 1.0)
 FIRST_NOISE, LEAST_NOISE = 0.3, 0.002
@@ -106,7 +110,7 @@ def uncontradicted(states: Floats, actions: Floats, seed: int) -> Flags:
         return calm
     kernel = np.exp(-squared / (2 * width)).astype(np.float32)
     targets = actions[some][:, alive].astype(np.float32)
-    best = max((_start(kernel, targets, number, generator) for number in range(STARTS)), key=lambda s: s.likelihood)
+    best = _best_start(kernel, targets, generator)
     if best.likelihood < alone(kernel, targets) + CLEARLY:
         return calm
     noise = best.noise / np.clip(best.owners[best.first], LEAST_WEIGHT, 1)
@@ -132,12 +136,22 @@ def alone(kernel: Floats, targets: Floats) -> float:
     return max(found)
 
 
-def _start(kernel: Floats, targets: Floats, number: int, generator: np.random.Generator) -> Stand:
-    """One start, and then the first function is offered what it could own as well, as long as that is likelier."""
+def _best_start(kernel: Floats, targets: Floats, generator: np.random.Generator) -> Stand:
+    """The likeliest of many starts."""
     count = len(targets)
-    share = np.full(count, 0.97) if number == 0 else 0.5 + 0.2 * generator.random(count)
-    owners = np.stack([0.98 * share, 0.98 * (1 - share), np.full(count, 0.02)])
-    stand = maximise(kernel, targets, owners, FIRST_NOISE, ANNEALED, heat=0.3)
+    halfway = []
+    for number in range(STARTS):
+        share = np.full(count, 0.97) if number == 0 else 0.5 + 0.2 * generator.random(count)
+        owners = np.stack([0.98 * share, 0.98 * (1 - share), np.full(count, 0.02)])
+        halfway.append(maximise(kernel, targets, owners, FIRST_NOISE, HALFWAY, FIRST_HEAT))
+    best = sorted(halfway, key=lambda stand: -stand.likelihood)[:GO_ON]
+    return max((_to_the_end(kernel, targets, stand) for stand in best), key=lambda stand: stand.likelihood)
+
+
+def _to_the_end(kernel: Floats, targets: Floats, stand: Stand) -> Stand:
+    """The second half; then the first function is offered what it could own as well, as long as that is likelier."""
+    # It goes on from the probabilities themselves, and takes powers of those that follow.
+    stand = maximise(kernel, targets, stand.owners, stand.noise, HALFWAY, FIRST_HEAT + COLDER * HALFWAY)
     for _ in range(OFFERS):
         first = stand.first
         owners = stand.owners[[first, 1 - first, 2]]
@@ -167,7 +181,7 @@ def maximise(kernel: Floats, targets: Floats, owners: Floats, noise: float, step
         likelihood = float((top + np.log(np.exp(log - top).sum(0))).mean())
         away = squared / variance / dimensions
         exact = _shares(log - top, 1.0)
-        owners = _shares(log - top, min(1.0, heat + 0.03 * step))
+        owners = _shares(log - top, min(1.0, heat + COLDER * step))
         error = float((exact[:2] * squared).sum() / (dimensions * exact[:2].sum()))
         # Half of the error is put down to noise, so that it falls step by step, as the functions get better.
         noise = max(LEAST_NOISE, min(noise, 0.5 * noise + 0.25 * error))

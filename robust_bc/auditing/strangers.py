@@ -8,10 +8,17 @@ would do in the states of each group:
 - one that does so no more than actions drawn at random is strange;
 - the camp's policy is then learned anew, with those that joined, until nobody joins any more.
 
+Where all begin, single pairs of both sides are one group, and some would vouch for the others. So a group of single
+pairs joins at first only if it clearly acts as the camp would. If none does, those that are not strange are cut finer,
+and what can be cut no more joins as above.
+
+The largest group need not be of the larger side: one gait may be cut in several. So if a camp is outnumbered by those
+who would be foreign, the largest group outside is the first of another camp, and the larger of the two counts.
+
 Who never joins and was strange in the mean of all looks is foreign. (Not in the last one alone: among those who joined
 are bad pairs of the states in which all begin, and the policy learns from them, too.) Small groups are not: a dozen
-pairs of a rare state look as strange, and a policy without them falls. If the camp has not more than half of the pairs,
-it is not what most do, and nobody is foreign.
+pairs of a rare state look as strange, and a policy without them falls. If there were as many foreign pairs as the camp
+has, or if the camp had not even a third of all, it would not be what most do, and nobody is foreign.
 
 Who passes through states of its own before it reaches the camp's, and does something else there, is the case that
 cannot be told from a foreign source: an approach before a grasp, if it is recorded as single pairs. Whole episodes are
@@ -41,16 +48,23 @@ Learn = Callable[[Sequence[int], Sequence[Flags]], Sequence[Policy]]
 QUARTER = 0.25
 """What a group does is told by the closest quarter of its actions. Not the median: of an honest group with single bad
 actions in it, the good ones shall count."""
-JOINS, STRANGE = 0.8, 0.9
+CLEARLY_JOINS, JOINS, STRANGE = 0.5, 0.8, 0.9
 """Distance of that quarter from the camp's policy, in units of what the closest quarter of random actions has: below
-the one a group joins, from the other on it is strange."""
+the first a group joins, below the second if it can be cut no more, from the third on it is strange."""
 FAR = 0.9
 """The same in units of the actions' deviation: what is nearer is not strange."""
 LED_TO = 0.6
 """How often the camp's pairs lead to a group, in units of its share of the pairs, from which it is part of the task."""
 FEWEST = 15
-"""Landmarks of a group (pairs, where there are not many) below which it is not called foreign."""
-MOST_LOOKS = 4
+"""Landmarks of a group (pairs, where there are not many) below which it is not called foreign, nor cut off."""
+LEAST_CAMP = 1 / 3
+"""Share of all pairs that the camp has at least, if anybody is foreign."""
+FINER = (0.95, 0.97)
+"""Likeness of futures at which groups of single pairs are cut again, one after the other."""
+LOOKS = 8
+"""At most, of a camp."""
+MOST_LOOKS = 2 * LOOKS
+"""Of two camps."""
 MEMBERS = 3
 """Networks of the camp's policy, whose mean is asked: what one of them does in states it has not seen is chance."""
 SHUFFLED = 2000
@@ -67,7 +81,14 @@ class Camp:
     seed: int
     joined: set[int] = field(default_factory=lambda: {0})
     looks: list[Floats] = field(default_factory=list)
-    """Of each round, (2, G): how far from the camp's policy every group is, in both units."""
+    """Each (2, G): how far from the camp's policy every group is, in both units."""
+    cuts: tuple[float, ...] = ()
+    """Likeness at which groups outside may still be cut, the next one first."""
+
+    @classmethod
+    def of(cls, pairs: Demonstrations, futures: Futures, seed: int) -> Camp:
+        """One that begins with the largest group; whole episodes are never cut."""
+        return cls(pairs, futures, futures.groups(), seed, cuts=FINER if futures.grouping.single else ())
 
     @property
     def flags(self) -> Flags:
@@ -77,21 +98,67 @@ class Camp:
     @property
     def foreign(self) -> Flags:
         """(N,) whether each pair is foreign."""
-        relative, absolute = np.mean(self.looks, axis=0)  # (G,) each
-        known = np.bincount(self.group[self.futures.landmarks], minlength=len(relative))
-        strange = (relative >= STRANGE) & (absolute >= FAR) & (known >= FEWEST)
-        camp = self.flags
-        return strange[self.group] & ~camp if 2 * int(camp.sum()) > len(camp) else np.zeros(len(camp), np.bool_)
+        return self.against & bool(not self.outnumbered and self.flags.mean() > LEAST_CAMP)
+
+    @property
+    def against(self) -> Flags:
+        """(N,) whether each pair would be foreign, if this camp is what most do."""
+        known = np.bincount(self.group[self.futures.landmarks], minlength=int(self.group.max()) + 1)
+        return (self.strange & (known >= FEWEST))[self.group] & ~self.flags
+
+    @property
+    def outnumbered(self) -> bool:
+        """Whether there are as many against the camp as in it."""
+        return int(self.against.sum()) >= int(self.flags.sum())
+
+    @property
+    def strange(self) -> Flags:
+        """(G,) whether each group does not what the camp would do, in the mean of all looks."""
+        relative, absolute = np.mean(self.looks, axis=0)
+        return np.asarray((relative >= STRANGE) & (absolute >= FAR))
+
+    def opposite(self) -> Camp:
+        """Another camp, which begins with the largest group outside of this one."""
+        other = Camp.of(self.pairs, self.futures, self.seed)
+        other.joined = {int(np.bincount(other.group[~self.flags]).argmax())}
+        return other
 
     def ask(self, policy: Policy) -> bool:
         """Compare every group outside with what the camp's policy would do; gives whether the camp has grown."""
         predicted = policy.predict(self.pairs.observations)[0]
-        relative, absolute = strangeness(self.pairs.actions, predicted, self.group, self.seed)
-        self.looks.append(np.stack([relative, absolute]))
-        near = (relative < JOINS) | (self.futures.led_to(self.group, self.flags) >= LED_TO)
+        self.looks.append(self._look(predicted))
+        while not self._join():
+            if not self.cuts:
+                return False
+            self._cut()
+            self.looks.append(self._look(predicted))  # what the whole did counts for its pieces as well: they are few
+        return len(self.joined) <= int(self.group.max())
+
+    def _look(self, predicted: NDArray[np.floating]) -> Floats:
+        """(2, G) how far every group is from what the camp's policy would do (N, A)."""
+        return np.stack(strangeness(self.pairs.actions, predicted, self.group, self.seed))
+
+    def _join(self) -> bool:
+        """Let those join who are near by the last look, or whom the camp leads to; gives whether anybody did."""
+        near = self.looks[-1][0] < (CLEARLY_JOINS if self.cuts else JOINS)
+        near |= self.futures.led_to(self.group, self.flags) >= LED_TO
         before = len(self.joined)
         self.joined |= set(np.flatnonzero(near).tolist())
-        return before < len(self.joined) <= int(self.group.max())
+        return len(self.joined) > before
+
+    def _cut(self) -> None:
+        """Cut the groups outside that might join, as fine as the next cut is, into pieces of enough landmarks."""
+        finer = self.futures.groups(self.cuts[0])
+        self.cuts = self.cuts[1:]
+        undecided = ~self.strange | (self.looks[-1][0] < JOINS)
+        parents = list(range(len(undecided)))  # of each group, itself or what it was cut off from
+        for name in sorted(set(np.flatnonzero(undecided).tolist()) - self.joined):
+            mine = np.flatnonzero(self.group == name)
+            pieces, sizes = np.unique(finer[np.intersect1d(mine, self.futures.landmarks)], return_counts=True)
+            for piece in pieces[sizes >= FEWEST][1:]:  # the first one keeps the name, and so do all small ones
+                self.group[mine[finer[mine] == piece]] = len(parents)
+                parents.append(name)
+        self.looks = [look[:, parents] for look in self.looks]
 
 
 def find_strangers(demonstrations: Sequence[Demonstrations], seeds: Sequence[int], learn: Learn) -> list[Flags]:
@@ -99,16 +166,24 @@ def find_strangers(demonstrations: Sequence[Demonstrations], seeds: Sequence[int
     camps: dict[int, Camp] = {}
     for which, (pairs, seed) in enumerate(zip(demonstrations, seeds, strict=True)):
         futures = Futures.of(pairs, seed)
-        if futures is not None and (group := futures.groups()).any():
-            camps[which] = Camp(pairs, futures, group, seed)
+        if futures is not None and (camp := Camp.of(pairs, futures, seed)).group.any():
+            camps[which] = camp
+    _grow(camps, learn)
+    others = {which: camp.opposite() for which, camp in camps.items() if camp.outnumbered}
+    _grow(others, learn)
+    camps |= {which: other for which, other in others.items() if other.flags.sum() > camps[which].flags.sum()}
+    nobody = (np.zeros(len(pairs), np.bool_) for pairs in demonstrations)
+    return [camps[which].foreign if which in camps else flags for which, flags in enumerate(nobody)]
+
+
+def _grow(camps: dict[int, Camp], learn: Learn) -> None:
+    """Ask the policy of each camp, learned anew whenever somebody joined."""
     growing = list(camps)
-    for _ in range(MOST_LOOKS):
+    for _ in range(LOOKS):
         if not growing:
             break
         policies = learn(growing, [camps[which].flags for which in growing])
         growing = [which for which, policy in zip(growing, policies, strict=True) if camps[which].ask(policy)]
-    nobody = (np.zeros(len(pairs), np.bool_) for pairs in demonstrations)
-    return [camps[which].foreign if which in camps else flags for which, flags in enumerate(nobody)]
 
 
 def strangeness(

@@ -51,6 +51,7 @@ class ChoiceNetDuel(ChoiceNet):
     summary = "choicenet, first on what a duel of two Gaussian processes leaves; assumes that good actions are smooth"
     when = "for up to 40 % single bad actions of a hostile demonstrator; seconds more"
     settings_type = ChoiceNetDuelSettings
+    revision = 1
 
     def shown_first(self, settings: ChoiceNetSettings, pairs: Demonstrations, seed: int) -> NDArray[np.bool_]:
         return standing_pairs(pairs.observations, pairs.actions, seed)

@@ -110,6 +110,40 @@ def test_all_are_asked_where_some_take_part(monkeypatch: pytest.MonkeyPatch) -> 
     assert np.array_equal(stands, uncontradicted(states, actions, 0))
 
 
+def test_the_likeliest_after_half_of_the_way_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, finish = duel.maximise, duel._to_the_end
+    halfway: list[duel.Stand] = []
+    went_on: list[int] = []
+    finished: list[duel.Stand] = []
+
+    def counted(kernel: Floats, targets: Floats, owners: Floats, noise: float, steps: int, heat: float) -> duel.Stand:
+        stand = usual(kernel, targets, owners, noise, steps, heat)
+        if heat == duel.FIRST_HEAT:
+            halfway.append(stand)
+        elif steps == duel.HALFWAY:
+            went_on.append(next(place for place, before in enumerate(halfway) if before.owners is owners))
+            assert noise == halfway[went_on[-1]].noise
+            assert heat == pytest.approx(duel.FIRST_HEAT + duel.COLDER * duel.HALFWAY)
+        return stand
+
+    def finishing(kernel: Floats, targets: Floats, stand: duel.Stand) -> duel.Stand:
+        finished.append(finish(kernel, targets, stand))
+        return finished[-1]
+
+    monkeypatch.setattr(duel, "maximise", counted)
+    monkeypatch.setattr(duel, "_to_the_end", finishing)
+    monkeypatch.setattr(duel, "GO_ON", duel.STARTS // 2)  # so many that they end differently
+    states, actions, _ = mix(0.4, "other", 6, count=150)
+    kernel = np.exp(-((states[:, None] - states) ** 2).sum(2) / 2).astype(np.float32)
+    best = duel._best_start(kernel, actions.astype(np.float32), np.random.default_rng(3))
+    assert len(halfway) == duel.STARTS
+    ranked = np.argsort([-stand.likelihood for stand in halfway], kind="stable")
+    assert went_on == ranked[: duel.GO_ON].tolist()
+    likelihoods = [stand.likelihood for stand in finished]
+    assert np.ptp(likelihoods) > 0.01
+    assert best.likelihood == max(likelihoods)
+
+
 def test_the_same_seed_is_the_same_duel() -> None:
     states, actions, _ = mix(0.4, "other", 6, count=150)
     assert np.array_equal(uncontradicted(states, actions, 3), uncontradicted(states, actions, 3))

@@ -14,38 +14,12 @@ from robust_bc.auditing.audits import LOOKING, audit
 from robust_bc.auditing.conflict import Court
 from robust_bc.auditing.provenance import Futures
 from robust_bc.auditing.strangers import FEWEST, MOST_LOOKS, Camp, find_strangers, strangeness
+from tests.auditing.camps import Says, camp, several
 from tests.auditing.toys import QUICK, cycle, together
-
-Index = NDArray[np.int64]
-
-
-class Says:
-    """A policy that always says the same."""
-
-    def __init__(self, actions: NDArray[np.floating]) -> None:
-        self.actions = actions
-
-    def predict(self, observations: NDArray[np.floating]) -> tuple[NDArray[np.floating], None]:
-        return self.actions, None
-
-
-def camp(group: Index, actions: NDArray[np.floating]) -> Camp:
-    """With futures in which every group keeps to itself."""
-    parts = [cycle(int((group == name).sum()), 3.0 * name) for name in range(int(group.max()) + 1)]
-    both = together(*parts)
-    pairs = Demonstrations.from_arrays(both.observations, actions, successors=both.successors)
-    futures = Futures.of(pairs)
-    assert futures is not None
-    return Camp(pairs, futures, group, 0)
-
-
-def three(sizes: Sequence[int]) -> tuple[Index, NDArray[np.float64]]:
-    group = np.repeat(np.arange(len(sizes)), sizes)
-    return group, np.random.default_rng(0).normal(size=(len(group), 2))
 
 
 def test_strangeness_is_the_closest_quarter_in_units_of_random_actions() -> None:
-    group, predicted = three((200, 60, 40))
+    group, predicted = several((200, 60, 40))
     away = np.where((group == 1)[:, None], predicted + 3, predicted)
     scale = away.std(0)
     relative, absolute = strangeness(away, predicted, group)
@@ -58,7 +32,7 @@ def test_strangeness_is_the_closest_quarter_in_units_of_random_actions() -> None
 
 
 def test_half_of_an_honest_group_vouches_for_it() -> None:
-    group, predicted = three((200, 60))
+    group, predicted = several((200, 60))
     bad = (group == 1) & (np.arange(len(group)) % 2 == 0)
     mixed = camp(group, np.where(bad[:, None], -2 * predicted, predicted))
     mixed.ask(Says(predicted))  # type: ignore[arg-type]
@@ -69,22 +43,24 @@ def test_half_of_an_honest_group_vouches_for_it() -> None:
 @pytest.mark.parametrize(
     ("sizes", "foreign"),
     [
-        ((200, 60, 40), True),
-        ((100, 90, 60), False),
-        ((100, 100), False),
-        ((100, 60, 14, 14, 14, 14), False),  # few are strange, but most are not in the camp
+        ((200, 60, 40), {1, 2}),
+        ((100, 90, 60), set()),
+        ((100, 100), set()),
+        ((100, 60, 14, 14, 14, 14), {1}),  # no majority of all, but more than are foreign: handfuls are nobody's
+        ((60, 50, *[14] * 8), set()),  # but not even a third of all
     ],
 )
-def test_without_a_majority_nobody_is_foreign(sizes: tuple[int, ...], foreign: bool) -> None:
-    group, predicted = three(sizes)
-    others = camp(group, np.where((group > 0)[:, None], -3 * predicted, predicted))
+def test_nobody_is_foreign_if_the_camp_is_not_what_most_do(sizes: tuple[int, ...], foreign: set[int]) -> None:
+    group, predicted = several(sizes)
+    others = camp(group, np.where((group > 0)[:, None], predicted + 5, predicted))
     others.ask(Says(predicted))  # type: ignore[arg-type]
-    assert np.array_equal(others.foreign, (group > 0) & foreign)
+    assert others.strange[1:].all()
+    assert np.array_equal(others.foreign, np.isin(group, list(foreign)))
 
 
 def test_few_landmarks_are_few_however_many_pairs_they_stand_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("robust_bc.auditing.provenance.LANDMARKS", 100)
-    group, predicted = three((900, 100))
+    group, predicted = several((900, 100))
     rare = camp(group, np.where((group > 0)[:, None], -3 * predicted, predicted))
     rare.ask(Says(predicted))  # type: ignore[arg-type]
     assert (group[rare.futures.landmarks] == 1).sum() < FEWEST
@@ -93,14 +69,14 @@ def test_few_landmarks_are_few_however_many_pairs_they_stand_for(monkeypatch: py
 
 @pytest.mark.parametrize("count", [FEWEST - 1, FEWEST])
 def test_a_handful_is_not_called_foreign(count: int) -> None:
-    group, predicted = three((200, count))
+    group, predicted = several((200, count))
     few = camp(group, np.where((group > 0)[:, None], -3 * predicted, predicted))
     few.ask(Says(predicted))  # type: ignore[arg-type]
     assert few.foreign.any() == (count >= FEWEST)
 
 
 def test_who_joins_in_a_later_look_is_not_foreign_and_one_look_is_not_the_last() -> None:
-    group, predicted = three((200, 60, 40))
+    group, predicted = several((200, 60, 40))
     grows = camp(group, predicted)
     at_first = np.where((group == 1)[:, None], -3 * predicted, predicted)  # the policy does not know group 1 yet
     assert grows.ask(Says(at_first))  # type: ignore[arg-type]
@@ -142,6 +118,33 @@ def test_the_largest_needs_no_majority_if_others_join_it() -> None:
     assert court.foreign([pairs], [0])[0].tolist() == [False] * 180 + [True] * 60
 
 
+def test_the_largest_group_is_foreign_if_the_others_are_more_together() -> None:
+    """Of 240 pairs 100 are alone, and 80 and 60 do as each other does: the camp of these is the larger one."""
+    court = Court("mlp", QUICK, "cpu")
+    pairs = together(cycle(100, 3.0, np.pi), cycle(80, 0.0), cycle(60, -2.0))
+    assert court.foreign([pairs], [0])[0].tolist() == [True] * 100 + [False] * 140
+    alone = together(cycle(100, 3.0, np.pi), cycle(80, 0.0))  # nobody joins the 80, so that they stay the smaller camp
+    assert court.foreign([alone], [0])[0].tolist() == [False] * 100 + [True] * 80
+
+
+def test_who_is_not_outnumbered_needs_no_other_camp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 244 pairs 110 are the camp, 100 are against it, and two handfuls are nobody's: no half, but no other camp."""
+    part = np.repeat(np.arange(4), (110, 100, 20, 14))
+    both = together(*(cycle(int((part == name).sum()), 3.0 * name) for name in range(4)))
+    away = np.array([0.0, 5.0, 0.85, 0.85])[part][:, None]
+    pairs = Demonstrations.from_arrays(both.observations, both.actions + away, successors=both.successors)
+    monkeypatch.setattr(Futures, "groups", lambda self, same=None: part.copy())
+    asked: list[NDArray[np.bool_]] = []
+
+    def learn(places: Sequence[int], camps: Sequence[NDArray[np.bool_]]) -> list[Says]:
+        asked.extend(camps)
+        return [Says(both.actions)]
+
+    (foreign,) = find_strangers([pairs], [0], learn)  # type: ignore[arg-type]
+    assert all(2 * flags.sum() <= len(part) and flags[part == 0].all() for flags in asked)
+    assert np.array_equal(foreign, part == 1)
+
+
 def test_the_policy_learns_from_those_who_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = together(cycle(100, 0.0), cycle(80, -2.0), cycle(60, 3.0, np.pi))
     asked: list[int] = []
@@ -153,7 +156,7 @@ def test_the_policy_learns_from_those_who_joined(monkeypatch: pytest.MonkeyPatch
 
     find_strangers([pairs], [0], learn)  # type: ignore[arg-type]
     assert asked == [100, 180]
-    monkeypatch.setattr(strangers, "MOST_LOOKS", 1)
+    monkeypatch.setattr(strangers, "LOOKS", 1)
     asked.clear()
     assert find_strangers([pairs], [0], learn)[0].sum() == 60  # type: ignore[arg-type]
     assert asked == [100]
