@@ -1,6 +1,7 @@
 """Writes docs/benchmark.md and other pages of tables, with their figures, from runs of the control benchmarks.
 
-python scripts/benchmark_page.py [--pages benchmark baselines baselines-driving self-cleaning choicenet-duel]
+python scripts/benchmark_page.py [--pages benchmark baselines baselines-driving self-cleaning self-cleaning-networks
+    choicenet-duel]
 
 Finished cells in runs/ are kept: what was interrupted goes on, and what is finished is only written anew.
 """
@@ -31,7 +32,13 @@ from robust_bc.report import Lines, lines_png, table_as_markdown
 
 Arguments = TypeVar("Arguments")
 DOCS = Path("docs")
-UNITS = {"return": "return", "collision": "% of episodes", "lane_deviation_rms": "metres", "off_road": "% of episodes"}
+UNITS = {
+    "return": "return",
+    "share_of_oracle": "%",
+    "collision": "% of episodes",
+    "lane_deviation_rms": "metres",
+    "off_road": "% of episodes",
+}
 """Beside the figures' axes."""
 SHORT = {"collision": "collision", "lane_deviation_rms": "deviation", "off_road": "off the road"}
 """Titles of narrow panels."""
@@ -109,6 +116,17 @@ PAGES = {
                 " --out runs/benchmark-mujoco-fresh",
             ),
             Part(
+                "Walker2d among strangers, with the sixth revision of the audit",
+                "self-cleaning-walker",
+                "robust-bc benchmark mujoco --tasks walker2d --hows rollout --rates 0.2,0.4 --methods mlp,gpr-clean"
+                " --out runs/benchmark-mujoco-walker",
+            ),
+        ),
+    ),
+    "self-cleaning-networks": DocsPage(
+        "Self-cleaning with networks, and on the road",
+        (
+            Part(
                 "With networks in place of the Gaussian process",
                 "self-cleaning-networks",
                 "robust-bc benchmark mujoco --tasks halfcheetah --hows rollout,relabel"
@@ -135,7 +153,9 @@ PAGES = {
         ),
     ),
 }
-PageName = Literal["benchmark", "baselines", "baselines-driving", "self-cleaning", "choicenet-duel"]
+PageName = Literal[
+    "benchmark", "baselines", "baselines-driving", "self-cleaning", "self-cleaning-networks", "choicenet-duel"
+]
 
 
 def main(pages: tuple[PageName, ...] = get_args(PageName)) -> None:
