@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,6 +53,10 @@ class Kernel(ABC):
         """(B,) of inputs (B, S) with themselves."""
 
     @abstractmethod
+    def slopes(self, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+        """(B, N) each: a and b of the slope ∂k(x, y)/∂x = a·x + b·y, at inputs (B, S) and (N, S)."""
+
+    @abstractmethod
     def to_known(self, known: Doubles) -> Callable[[Doubles], Doubles]:
         """A map of new inputs (b, S) to (b, 1, n) for known ones (n, S), with a product for each row as in `RowMap`."""
 
@@ -73,6 +77,10 @@ class SquaredExponential(Kernel):
 
     def variances(self, inputs: Tensor) -> Tensor:
         return torch.ones_like(inputs[:, 0])
+
+    def slopes(self, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+        falls = self.between(left, right) / self.length_scale**2
+        return -falls, falls
 
     def among(self, inputs: Tensor) -> Tensor:
         kernel = RBFKernel().double()
@@ -106,15 +114,33 @@ class WideNetwork(Kernel):
         return math.sqrt(2 * float(inputs.var(0, correction=0).sum())) or 1.0
 
     def between(self, left: Tensor, right: Tensor) -> Tensor:
+        *_, (covariance, _, _) = self._layers(left, right)
+        return covariance / (HIDDEN_LAYERS + 1)
+
+    def slopes(self, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+        """With s = √(kₗ(x, x)·kₗ(y, y)) and c = kₗ(x, y)/s, and as κ − c·κ′ = √(1 − c²)/π, the chain rule says
+
+        ∂kₗ₊₁ = κ′(c)·∂kₗ + √(1 − c²)/π·∂s,    ∂s/∂x = s/kₗ(x, x)·x/ℓ²,    ∂k₀/∂x = y/ℓ².
+        """
+        of_left, of_right = (torch.full((len(left), len(right)), start, dtype=left.dtype) for start in (0.0, 1.0))
+        for _, passed, bend in self._layers(left, right):
+            of_left, of_right = passed * of_left + bend, passed * of_right
+        unit = self.length_scale**2 * (HIDDEN_LAYERS + 1)
+        return of_left / unit, of_right / unit
+
+    def _layers(self, left: Tensor, right: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """(B, N) each, of every layer: kₗ₊₁, κ′(c) = (π − arccos c)/π, and √(1 − c²)/π·s/kₗ(x, x)."""
         covariance = 1 + left @ right.mT / self.length_scale**2
         own, others = (1 + each.square().sum(1) / self.length_scale**2 for each in (left, right))
         for _ in range(HIDDEN_LAYERS):
-            scale = (own[:, None] * others).sqrt()
+            ratio = others.sqrt() / own.sqrt()[:, None]  # (B, N), s/kₗ(x, x)
+            scale = own[:, None] * ratio
             cosine = (covariance / scale).clamp(-1, 1)
-            layer = (1 - cosine.square()).sqrt() + (math.pi - cosine.arccos()) * cosine
-            covariance = 1 + scale * layer / math.pi
+            passed = 1 - cosine.arccos() / math.pi
+            bend = ratio * (1 - cosine.square()).sqrt() / math.pi
+            covariance = 1 + own[:, None] * bend + scale * passed * cosine
+            yield covariance, passed, bend
             own, others = own + 1, others + 1
-        return covariance / (HIDDEN_LAYERS + 1)
 
     def variances(self, inputs: Tensor) -> Tensor:
         return 1 + inputs.square().sum(1) / self.length_scale**2 / (HIDDEN_LAYERS + 1)

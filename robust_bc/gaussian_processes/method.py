@@ -15,8 +15,9 @@ from torch import Tensor
 
 from robust_bc.errors import RobustBCError
 from robust_bc.gaussian_processes.fitted import FittedProcess, fit_live
-from robust_bc.gaussian_processes.kernels import KERNELS, KernelName
-from robust_bc.gaussian_processes.model import GaussianProcesses
+from robust_bc.gaussian_processes.kernels import KERNELS, Kernel, KernelName
+from robust_bc.gaussian_processes.metric import MetricName, learned_metric
+from robust_bc.gaussian_processes.model import GaussianProcesses, MemberFit
 from robust_bc.gaussian_processes.prior import Prior
 from robust_bc.methods.direct import DirectMethod
 from robust_bc.methods.settings import Settings
@@ -35,6 +36,8 @@ class GaussianProcessSettings(Settings):
     length_scale: float = 0.5
     """Length scale of the kernel, in medians of the distances between observations (wide-network: their root mean
     square)."""
+    metric: MetricName = "equal"
+    """Whether all directions of the observations count alike, or as much as a first process finds that they matter."""
     max_pairs: int = 4000
     """Refuse more pairs than this: memory grows with their square, and time with their cube."""
 
@@ -58,7 +61,7 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         """The process of targets (n, D) under this prior; no column of them is 0 throughout, unless all are."""
 
     def settings_of_file(self, given: dict[str, Any]) -> GaussianProcessSettingsType:
-        return self.settings({"kernel": "squared-exponential"} | given)
+        return self.settings({"kernel": "squared-exponential", "metric": "equal"} | given)
 
     def check(self, settings: GaussianProcessSettingsType, pairs: int) -> None:
         if pairs > settings.max_pairs:
@@ -82,12 +85,27 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         fits = []
         for seed in seeds:
             rows = np.arange(pairs) if len(seeds) == 1 else bootstrap_rows(pairs, seed)
-            mine = inputs[torch.from_numpy(rows)]
-            length_scale = settings.length_scale * kernel.unit(mine, seed.stream(Purpose.INITIALISE))
-            prior = Prior.at(mine, kernel(float(np.float32(length_scale))))  # the one that is stored, to the last digit
-            find = functools.partial(self.fit_process, settings, prior)
-            fits.append((rows, fit_live(find, targets[torch.from_numpy(rows)])))
+            mine, shown = (values[torch.from_numpy(rows)] for values in (inputs, targets))
+            metric, (prior, fitted) = None, self._fit_one(settings, kernel, mine, shown, seed)
+            if settings.metric == "learned":
+                # As it is stored, to the last digit.
+                metric = learned_metric(mine, prior.kernel, fitted.coefficients).float()
+                _, fitted = self._fit_one(settings, kernel, mine @ metric.double(), shown, seed)
+            fits.append(MemberFit(rows, fitted, metric))
         return GaussianProcesses.of(observations, fits, kernel, self.tells_trust)
+
+    def _fit_one(
+        self,
+        settings: GaussianProcessSettingsType,
+        kernel: type[Kernel],
+        inputs: Tensor,
+        targets: Tensor,
+        seed: MemberSeed,
+    ) -> tuple[Prior, FittedProcess]:
+        """The prior at inputs (n, S), and the process of targets (n, D) under it."""
+        length_scale = settings.length_scale * kernel.unit(inputs, seed.stream(Purpose.INITIALISE))
+        prior = Prior.at(inputs, kernel(float(np.float32(length_scale))))  # the one that is stored, to the last digit
+        return prior, fit_live(functools.partial(self.fit_process, settings, prior), targets)
 
     def empty(
         self,
@@ -98,7 +116,13 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         tensors: Mapping[str, Tensor],
     ) -> GaussianProcesses:
         return GaussianProcesses.empty(
-            members, observations, actions, tensors, KERNELS[settings.kernel], self.tells_trust
+            members,
+            observations,
+            actions,
+            tensors,
+            KERNELS[settings.kernel],
+            self.tells_trust,
+            settings.metric == "learned",
         )
 
 

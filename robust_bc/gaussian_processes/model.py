@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -16,6 +17,15 @@ from robust_bc.model import Chooser, Model, Rows
 
 LARGEST_KERNEL = 2**20
 """Entries of the kernel between new and known inputs that are held at once; it bounds the memory of a large batch."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemberFit:
+    """What one member learned, and from which pairs."""
+
+    rows: NDArray[np.int64]
+    process: FittedProcess
+    metric: Tensor | None  # (S, S), by which inputs are multiplied; None leaves them as they are
 
 
 class GaussianProcesses(Model):
@@ -33,9 +43,17 @@ class GaussianProcesses(Model):
     length_scales: Tensor  # (M,)
     signals: Tensor  # (M,), variances of the functions at the centre of the inputs
     noises: Tensor  # (M,), variances of the noise
+    metrics: Tensor | None  # (M, S, S), if they were learned
 
     def __init__(
-        self, members: int, pairs: int, observations: int, actions: int, kernel: type[Kernel], tells_trust: bool
+        self,
+        members: int,
+        pairs: int,
+        observations: int,
+        actions: int,
+        kernel: type[Kernel],
+        tells_trust: bool,
+        learned_metrics: bool,
     ) -> None:
         super().__init__()
         self.kernel = kernel
@@ -46,6 +64,7 @@ class GaussianProcesses(Model):
             self.register_buffer(name, torch.zeros(members, pairs))
         for name in ("length_scales", "signals", "noises"):
             self.register_buffer(name, torch.ones(members))
+        self.register_buffer("metrics", torch.zeros(members, observations, observations) if learned_metrics else None)
         self._factors: dict[int, Tensor] = {}
         self.register_load_state_dict_post_hook(lambda *_: self._factors.clear())  # type: ignore[no-untyped-call]
 
@@ -53,16 +72,19 @@ class GaussianProcesses(Model):
     def of(
         cls,
         inputs: NDArray[np.float32],
-        fits: Sequence[tuple[NDArray[np.int64], FittedProcess]],
+        fits: Sequence[MemberFit],
         kernel: type[Kernel],
         tells_trust: bool,
     ) -> GaussianProcesses:
-        """The model of inputs (N, S) and of each member's rows and fit."""
+        """The model of inputs (N, S) and of what each member learned."""
+        actions, learned = fits[0].process.coefficients.shape[1], fits[0].metric is not None
         pairs, observations = inputs.shape
-        model = cls(len(fits), pairs, observations, fits[0][1].coefficients.shape[1], kernel, tells_trust)
+        model = cls(len(fits), pairs, observations, actions, kernel, tells_trust, learned)
         model.inputs.copy_(torch.from_numpy(np.array(inputs)))
-        for member, (rows, fitted) in enumerate(fits):
-            index = torch.from_numpy(rows)
+        for member, fit in enumerate(fits):
+            index, fitted = torch.from_numpy(fit.rows), fit.process
+            if model.metrics is not None and fit.metric is not None:
+                model.metrics[member] = fit.metric
             for name in ("coefficients", "leverages", "precisions", "trust"):
                 getattr(model, name)[member, index] = getattr(fitted, name).float()
             model.length_scales[member] = fitted.length_scale
@@ -79,12 +101,13 @@ class GaussianProcesses(Model):
         tensors: Mapping[str, Tensor],
         kernel: type[Kernel],
         tells_trust: bool,
+        learned_metrics: bool,
     ) -> GaussianProcesses:
         """A model into which these tensors can be loaded, if they fit together; their number of pairs is theirs."""
         pairs, _ = tensors["inputs"].shape
         if members != len(tensors["length_scales"]):
             raise ValueError("the model has another number of members than the configuration says")
-        return cls(members, pairs, observations, actions, kernel, tells_trust)
+        return cls(members, pairs, observations, actions, kernel, tells_trust, learned_metrics)
 
     @property
     def members(self) -> int:
@@ -126,13 +149,17 @@ class GaussianProcesses(Model):
         coefficients = self.coefficients[member].cpu().numpy().astype(np.float64)
         heard = np.any(coefficients != 0, axis=1)
         coefficients = coefficients[heard]  # (n, D)
-        kernel = self._kernel(member).to_known(self.inputs.cpu().numpy().astype(np.float64)[heard])
+        metric = None if self.metrics is None else self.metrics[member].cpu().numpy().astype(np.float64)
+        known = self.inputs.cpu().numpy().astype(np.float64)[heard]
+        kernel = self._kernel(member).to_known(known if metric is None else known @ metric)
         rows = max(1, LARGEST_KERNEL // max(1, len(coefficients)))
 
         def act(observations: Rows) -> Rows:
             actions = np.empty((len(observations), coefficients.shape[1]), np.float32)
             for start in range(0, len(observations), rows):
                 part = observations[start : start + rows].astype(np.float64)  # (b, S)
+                if metric is not None:
+                    part = (part[:, None] @ metric)[:, 0]
                 actions[start : start + rows] = (kernel(part) @ coefficients)[:, 0]
             return actions
 
@@ -142,6 +169,9 @@ class GaussianProcesses(Model):
         """Means (B, D) and variances (B,) at observations (B, S)."""
         leverages, precisions = self.leverages[member].cpu().double(), self.precisions[member].cpu().double()
         known, shape = self.inputs.cpu().double(), self._kernel(member)
+        if self.metrics is not None:
+            metric = self.metrics[member].cpu().double()
+            known, batch = known @ metric, batch @ metric
         kernel = shape.between(batch, known)  # (B, N)
         mean = kernel @ self.coefficients[member].cpu().double()
         if member not in self._factors:

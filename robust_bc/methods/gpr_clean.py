@@ -18,6 +18,7 @@ from robust_bc.demonstrations import Demonstrations
 from robust_bc.gaussian_processes.fitted import FittedProcess, fit_exact
 from robust_bc.gaussian_processes.kernels import KernelName
 from robust_bc.gaussian_processes.method import GaussianProcessMethod, GaussianProcessSettings
+from robust_bc.gaussian_processes.metric import MetricName
 from robust_bc.gaussian_processes.prior import Prior
 from robust_bc.methods.cleaning import CleaningSettings, keep_trusted
 
@@ -29,6 +30,8 @@ class GPRCleanSettings(CleaningSettings, GaussianProcessSettings):
     kernel: KernelName = "wide-network"
     """The squared exponential, or the kernel of infinitely wide networks, which goes on like a line: what few
     demonstrations show, such as a first step, is better met so."""
+    metric: MetricName = "learned"
+    """Whether all directions of the observations count alike, or as much as a first process finds that they matter."""
 
 
 class GPRClean(GaussianProcessMethod[GPRCleanSettings]):

@@ -18,6 +18,8 @@ from robust_bc.runs import train_run
 from tests.auditing.audits import make_audit
 from tests.auditing.toys import flipped_episodes
 
+PROCESS: dict[str, Any] = {"kernel": "wide-network", "metric": "learned"}
+
 
 @pytest.fixture
 def told_truth(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
@@ -44,7 +46,7 @@ def test_is_the_process_of_the_kept_pairs(told_truth: list[dict[str, Any]]) -> N
     fresh = np.random.default_rng(9).uniform(-1, 1, (50, 2)).astype(np.float32)
     for pairs, policy in zip(data, policies, strict=True):
         assert pairs.corrupt is not None
-        plain = fit(pairs.select(~pairs.corrupt), "gpr", device="cpu", length_scale=0.8, kernel="wide-network")
+        plain = fit(pairs.select(~pairs.corrupt), "gpr", device="cpu", length_scale=0.8, **PROCESS)
         assert np.array_equal(policy.predict(fresh)[0], plain.predict(fresh)[0])
         assert policy.learned_from == int((~pairs.corrupt).sum())
     assert [given["steps"] for given in told_truth] == [7]
@@ -60,7 +62,7 @@ def test_an_audit_that_cannot_tell_drops_nothing(
     said = make_audit(np.where(pairs.corrupt, bad, 0.9), explains=explains)
     monkeypatch.setattr(cleaning, "audit_fleet", lambda *args, **given: [said])
     policy = fit(pairs, "gpr-clean", device="cpu")
-    plain = fit(pairs if kept == 20 else pairs.clean(), "gpr", device="cpu", kernel="wide-network")
+    plain = fit(pairs if kept == 20 else pairs.clean(), "gpr", device="cpu", **PROCESS)
     assert policy.learned_from == kept
     assert np.array_equal(policy.predict(pairs.observations)[0], plain.predict(pairs.observations)[0])
 

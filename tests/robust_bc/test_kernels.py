@@ -36,6 +36,19 @@ def test_is_positive_definite_also_with_equal_opposite_and_far_inputs(kernel: Ke
     assert values.min() > -1e-12 * values.max()
 
 
+@every_kernel
+def test_slopes_are_those_of_differences_and_finite_where_inputs_meet(kernel: Kernel) -> None:
+    stream = torch.Generator().manual_seed(6)
+    known = torch.randn(30, 3, generator=stream, dtype=torch.float64)
+    new = torch.cat((torch.randn(8, 3, generator=stream, dtype=torch.float64), torch.zeros(1, 3).double()))
+    for_input, for_known = kernel.slopes(new, known)
+    slopes = for_input[..., None] * new[:, None] + for_known[..., None] * known  # (B, N, S)
+    for dimension, step in enumerate(1e-5 * torch.eye(3, dtype=torch.float64)):
+        literal = (kernel.between(new + step, known) - kernel.between(new - step, known)) / 2e-5
+        np.testing.assert_allclose(slopes[..., dimension], literal, atol=1e-8)
+    assert all(each.isfinite().all() for each in kernel.slopes(known, known))
+
+
 def test_the_kernel_of_wide_networks_is_the_covariance_of_wide_networks() -> None:
     networks, units, length = 4000, 100, 1.5
     stream = np.random.default_rng(2)
@@ -70,10 +83,10 @@ def test_the_kernel_is_kept_in_the_file(tmp_path: Path) -> None:
 def test_files_from_before_there_were_two_kernels_have_the_squared_exponential(tmp_path: Path) -> None:
     x = np.random.default_rng(4).normal(size=(30, 2))
     shown = Demonstrations.from_arrays(x, np.sin(x))
-    policy = fit(shown, "gpr-clean", device="cpu", kernel="squared-exponential", judge_steps=2)
+    policy = fit(shown, "gpr-clean", device="cpu", kernel="squared-exponential", metric="equal", judge_steps=2)
     policy.save(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
-    del config["settings"]["kernel"]
+    del config["settings"]["kernel"], config["settings"]["metric"]
     (tmp_path / "config.json").write_text(json.dumps(config))
     assert np.array_equal(load_policy(tmp_path, "cpu").predict(2 * x)[0], policy.predict(2 * x)[0])
 
