@@ -115,12 +115,6 @@ PAGES = {
                 "robust-bc benchmark mujoco --methods mlp,gpr-clean --hows relabel,rollout --rates 0.4 --seed 100"
                 " --out runs/benchmark-mujoco-fresh",
             ),
-            Part(
-                "Walker2d among strangers, with the sixth revision of the audit",
-                "self-cleaning-walker",
-                "robust-bc benchmark mujoco --tasks walker2d --hows rollout --rates 0.2,0.4 --methods mlp,gpr-clean"
-                " --out runs/benchmark-mujoco-walker",
-            ),
         ),
     ),
     "self-cleaning-networks": DocsPage(

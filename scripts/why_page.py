@@ -44,6 +44,7 @@ LEARNERS: dict[str, tuple[str, int, dict[str, Any]]] = {
     "five MLPs": ("mlp", 5, NETWORK),
     "process, squared exponential": ("gpr", 1, {}),
     "process, wide network": ("gpr", 1, {"kernel": "wide-network"}),
+    "and a learned metric": ("gpr", 1, {"kernel": "wide-network", "metric": "learned"}),
 }
 """Method, members and settings."""
 LEARNER_MIXES, LEARNER_EPISODES = 20, 20

@@ -1,8 +1,8 @@
 """`gpr-clean`: audit the demonstrations, leave out what is probably bad, and fit a Gaussian process to the rest.
 
 As `choicenet-clean`, but for few pairs: what the audit leaves is nearly clean, and from a few hundred clean pairs of a
-smooth task a Gaussian process learns more than networks do, in a second. It has no defence of its own against bad pairs
-that the audit overlooks.
+smooth task a Gaussian process that learns which directions of the observations matter learns more than networks do, in
+seconds. It has no defence of its own against bad pairs that the audit overlooks.
 """
 
 from __future__ import annotations
