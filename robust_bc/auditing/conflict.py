@@ -29,7 +29,7 @@ from robust_bc.auditing.calibration import Calibration
 from robust_bc.auditing.duel import standing
 from robust_bc.auditing.opinions import form_opinion
 from robust_bc.auditing.pooling import single_pairs
-from robust_bc.auditing.strangers import MEMBERS, MOST_LOOKS, find_strangers
+from robust_bc.auditing.strangers import MEMBERS, MOST_POLICIES, find_strangers
 from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.fitting import Progress, fit_fleet
@@ -100,7 +100,7 @@ class Court:
             look = next(looks)
 
             def report(state: Progress) -> None:
-                tell((look + state.done / state.total) / MOST_LOOKS, "strangers")
+                tell((look + state.done / state.total) / MOST_POLICIES, "strangers")
 
             own = [seeds[place] for place in places]
             subsets = [

@@ -39,11 +39,12 @@ Flags = NDArray[np.bool_]
 FEWEST, MOST = 50, 500
 """Pairs below which there is no duel, and pairs that take part, drawn at random: work grows with their cube."""
 STARTS, GO_ON = 12, 3
-"""The first gives nearly everything to one function, the others 50 to 70 % of each pair at random. Where an adversary
-has 40 % of the pairs, one start of five may be right; half of the way tells which are the better ones."""
+"""So many are made, and so many go on. The first gives nearly everything to one function, the others 50 to 70 % of each
+pair at random. Where an adversary has 40 % of the pairs, one start of five may be right; half of the way tells which
+are the better ones."""
 HALFWAY, MORE = 20, 8
 """Steps of expectation maximisation in each half, and after each time that the first function is offered more."""
-FIRST_HEAT, COLDER = 0.3, 0.03
+FIRST_POWER, POWER_STEP = 0.3, 0.03
 """Power of the probabilities at first, and by how much it rises in each step."""
 OFFERS = 3
 NOISES = (0.002, 0.006, 0.02, 0.06, 0.2, 0.6, 1.0)
@@ -143,7 +144,7 @@ def _best_start(kernel: Floats, targets: Floats, generator: np.random.Generator)
     for number in range(STARTS):
         share = np.full(count, 0.97) if number == 0 else 0.5 + 0.2 * generator.random(count)
         owners = np.stack([0.98 * share, 0.98 * (1 - share), np.full(count, 0.02)])
-        halfway.append(maximise(kernel, targets, owners, FIRST_NOISE, HALFWAY, FIRST_HEAT))
+        halfway.append(maximise(kernel, targets, owners, FIRST_NOISE, HALFWAY, FIRST_POWER))
     best = sorted(halfway, key=lambda stand: -stand.likelihood)[:GO_ON]
     return max((_to_the_end(kernel, targets, stand) for stand in best), key=lambda stand: stand.likelihood)
 
@@ -151,20 +152,20 @@ def _best_start(kernel: Floats, targets: Floats, generator: np.random.Generator)
 def _to_the_end(kernel: Floats, targets: Floats, stand: Stand) -> Stand:
     """The second half; then the first function is offered what it could own as well, as long as that is likelier."""
     # It goes on from the probabilities themselves, and takes powers of those that follow.
-    stand = maximise(kernel, targets, stand.owners, stand.noise, HALFWAY, FIRST_HEAT + COLDER * HALFWAY)
+    stand = maximise(kernel, targets, stand.owners, stand.noise, HALFWAY, FIRST_POWER + POWER_STEP * HALFWAY)
     for _ in range(OFFERS):
         first = stand.first
         owners = stand.owners[[first, 1 - first, 2]]
         owners = np.where(stand.away[first] < OFFERED, np.array([[0.97], [0.02], [0.01]]), owners)
-        offered = maximise(kernel, targets, owners, stand.noise, MORE, heat=1.0)
+        offered = maximise(kernel, targets, owners, stand.noise, MORE, power=1.0)
         if offered.likelihood <= stand.likelihood:
             break
         stand = offered
     return stand
 
 
-def maximise(kernel: Floats, targets: Floats, owners: Floats, noise: float, steps: int, heat: float) -> Stand:
-    """Expectation maximisation; probabilities are taken to a power that rises from `heat` to 1."""
+def maximise(kernel: Floats, targets: Floats, owners: Floats, noise: float, steps: int, power: float) -> Stand:
+    """Expectation maximisation; probabilities are taken to a power that rises to 1."""
     dimensions = targets.shape[1]
     nobody = -0.5 * (targets**2).sum(1)
     likelihood, away = -np.inf, np.zeros((2, len(targets)))
@@ -181,7 +182,7 @@ def maximise(kernel: Floats, targets: Floats, owners: Floats, noise: float, step
         likelihood = float((top + np.log(np.exp(log - top).sum(0))).mean())
         away = squared / variance / dimensions
         exact = _shares(log - top, 1.0)
-        owners = _shares(log - top, min(1.0, heat + COLDER * step))
+        owners = _shares(log - top, min(1.0, power + POWER_STEP * step))
         error = float((exact[:2] * squared).sum() / (dimensions * exact[:2].sum()))
         # Half of the error is put down to noise, so that it falls step by step, as the functions get better.
         noise = max(LEAST_NOISE, min(noise, 0.5 * noise + 0.25 * error))

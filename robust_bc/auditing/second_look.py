@@ -53,5 +53,5 @@ def look_again(pairs: Demonstrations, quality: Floats, strangers: bool) -> Float
     kernel = np.exp(-squared / (2 * width)) + LINE * (states @ states.T) / states.shape[1]
     owners = np.stack([quality * (1 - NEITHER), (1 - quality) * (1 - NEITHER), np.full(len(quality), NEITHER)])
     steps = STEPS_WITH_STRANGERS if strangers else STEPS
-    stand = maximise(kernel.astype(np.float32), actions[:, live].astype(np.float32), owners, NOISE, steps, heat=1.0)
+    stand = maximise(kernel.astype(np.float32), actions[:, live].astype(np.float32), owners, NOISE, steps, power=1.0)
     return np.asarray(np.clip(stand.owners[0] + stand.owners[2] * (quality > SURE), 0, 1), np.float64)

@@ -10,7 +10,8 @@ would do in the states of each group:
 
 Where all begin, single pairs of both sides are one group, and some would vouch for the others. So a group of single
 pairs joins at first only if it clearly acts as the camp would. If none does, those that are not strange are cut finer,
-and what can be cut no more joins as above.
+and what can be cut no more joins as above. Each cut is made once, for all groups that are undecided then: one that was
+strange at that time, and is not any more, joins whole.
 
 The largest group need not be of the larger side: one gait may be cut in several. So if a camp is outnumbered by those
 who would be foreign, the largest group outside is the first of another camp, and the larger of the two counts.
@@ -18,7 +19,7 @@ who would be foreign, the largest group outside is the first of another camp, an
 Who never joins and was strange in the mean of all looks is foreign. (Not in the last one alone: among those who joined
 are bad pairs of the states in which all begin, and the policy learns from them, too.) Small groups are not: a dozen
 pairs of a rare state look as strange, and a policy without them falls. If there were as many foreign pairs as the camp
-has, or if the camp had not even a third of all, it would not be what most do, and nobody is foreign.
+has, or if the camp had not more than a third of all, it would not be what most do, and nobody is foreign.
 
 Who passes through states of its own before it reaches the camp's, and does something else there, is the case that
 cannot be told from a foreign source: an approach before a grasp, if it is recorded as single pairs. Whole episodes are
@@ -58,12 +59,12 @@ LED_TO = 0.6
 FEWEST = 15
 """Landmarks of a group (pairs, where there are not many) below which it is not called foreign, nor cut off."""
 LEAST_CAMP = 1 / 3
-"""Share of all pairs that the camp has at least, if anybody is foreign."""
+"""Share of all pairs that the camp exceeds, if anybody is foreign."""
 FINER = (0.95, 0.97)
 """Likeness of futures at which groups of single pairs are cut again, one after the other."""
-LOOKS = 8
-"""At most, of a camp."""
-MOST_LOOKS = 2 * LOOKS
+POLICIES = 8
+"""That are learned of a camp, at most."""
+MOST_POLICIES = 2 * POLICIES
 """Of two camps."""
 MEMBERS = 3
 """Networks of the camp's policy, whose mean is asked: what one of them does in states it has not seen is chance."""
@@ -81,7 +82,7 @@ class Camp:
     seed: int
     joined: set[int] = field(default_factory=lambda: {0})
     looks: list[Floats] = field(default_factory=list)
-    """Each (2, G): how far from the camp's policy every group is, in both units."""
+    """Each (2, G): how far from the camp's policy every group is, in both units; one of each policy and of each cut."""
     cuts: tuple[float, ...] = ()
     """Likeness at which groups outside may still be cut, the next one first."""
 
@@ -124,14 +125,17 @@ class Camp:
         return other
 
     def ask(self, policy: Policy) -> bool:
-        """Compare every group outside with what the camp's policy would do; gives whether the camp has grown."""
+        """Compare every group outside with what the camp's policy would do; gives whether to learn and ask again.
+
+        Not if nobody has joined, or all have.
+        """
         predicted = policy.predict(self.pairs.observations)[0]
         self.looks.append(self._look(predicted))
         while not self._join():
             if not self.cuts:
                 return False
             self._cut()
-            self.looks.append(self._look(predicted))  # what the whole did counts for its pieces as well: they are few
+            self.looks.append(self._look(predicted))  # beside the whole's: pieces are small
         return len(self.joined) <= int(self.group.max())
 
     def _look(self, predicted: NDArray[np.floating]) -> Floats:
@@ -179,7 +183,7 @@ def find_strangers(demonstrations: Sequence[Demonstrations], seeds: Sequence[int
 def _grow(camps: dict[int, Camp], learn: Learn) -> None:
     """Ask the policy of each camp, learned anew whenever somebody joined."""
     growing = list(camps)
-    for _ in range(LOOKS):
+    for _ in range(POLICIES):
         if not growing:
             break
         policies = learn(growing, [camps[which].flags for which in growing])

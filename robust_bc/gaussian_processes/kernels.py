@@ -26,6 +26,8 @@ from torch import Tensor
 
 MEDIAN_INPUTS = 1000
 """The median of pairwise distances is taken over this many inputs at most: their number squared is what it costs."""
+LARGEST_KERNEL = 2**20
+"""Entries of the kernel between new and known inputs that are held at once; it bounds the memory of a large batch."""
 KernelName = Literal["squared-exponential", "wide-network"]
 HIDDEN_LAYERS = 2
 """As many as the networks of the other methods have unless told otherwise."""
@@ -114,7 +116,8 @@ class WideNetwork(Kernel):
         return math.sqrt(2 * float(inputs.var(0, correction=0).sum())) or 1.0
 
     def between(self, left: Tensor, right: Tensor) -> Tensor:
-        *_, (covariance, _, _) = self._layers(left, right)
+        for layer in self._layers(left, right):
+            covariance, *_ = layer  # not all layers at once: each is three times (B, N)
         return covariance / (HIDDEN_LAYERS + 1)
 
     def slopes(self, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:

@@ -34,8 +34,8 @@ class GaussianProcessSettings(Settings):
     kernel: KernelName = "squared-exponential"
     """The squared exponential, or the kernel of infinitely wide networks, which goes on like a line."""
     length_scale: float = 0.5
-    """Length scale of the kernel, in medians of the distances between observations (wide-network: their root mean
-    square)."""
+    """Length scale of the kernel, in medians of the distances between observations, as the metric has them
+    (wide-network: their root mean square)."""
     metric: MetricName = "equal"
     """Whether all directions of the observations count alike, or as much as a first process finds that they matter."""
     max_pairs: int = 4000
@@ -86,11 +86,11 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         for seed in seeds:
             rows = np.arange(pairs) if len(seeds) == 1 else bootstrap_rows(pairs, seed)
             mine, shown = (values[torch.from_numpy(rows)] for values in (inputs, targets))
-            metric, (prior, fitted) = None, self._fit_one(settings, kernel, mine, shown, seed)
+            metric, fitted = None, self._fit_one(settings, kernel, mine, shown, seed)
             if settings.metric == "learned":
-                # As it is stored, to the last digit.
-                metric = learned_metric(mine, prior.kernel, fitted.coefficients).float()
-                _, fitted = self._fit_one(settings, kernel, mine @ metric.double(), shown, seed)
+                slopes_of = kernel(fitted.length_scale)
+                metric = learned_metric(mine, slopes_of, fitted.coefficients).float()  # as it is stored
+                fitted = self._fit_one(settings, kernel, mine @ metric.double(), shown, seed)
             fits.append(MemberFit(rows, fitted, metric))
         return GaussianProcesses.of(observations, fits, kernel, self.tells_trust)
 
@@ -101,11 +101,11 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         inputs: Tensor,
         targets: Tensor,
         seed: MemberSeed,
-    ) -> tuple[Prior, FittedProcess]:
-        """The prior at inputs (n, S), and the process of targets (n, D) under it."""
+    ) -> FittedProcess:
+        """The process of targets (n, D) at inputs (n, S)."""
         length_scale = settings.length_scale * kernel.unit(inputs, seed.stream(Purpose.INITIALISE))
         prior = Prior.at(inputs, kernel(float(np.float32(length_scale))))  # the one that is stored, to the last digit
-        return prior, fit_live(functools.partial(self.fit_process, settings, prior), targets)
+        return fit_live(functools.partial(self.fit_process, settings, prior), targets)
 
     def empty(
         self,

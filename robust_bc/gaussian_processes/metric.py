@@ -1,7 +1,8 @@
 """A learned metric: which directions of the inputs matter, told by where the function goes up and down.
 
-A kernel that counts all directions alike spends few pairs on those that hardly matter. So a first process f is fitted,
-and its slopes at the n pairs, for D outputs in S dimensions, tell how much each direction counts:
+A kernel that counts all directions alike spends most of its few pairs on those that hardly matter. So a first process f
+is fitted, and its slopes at the n pairs, for D outputs and S observations that are not constant, tell how much each
+direction counts:
 
     G = 1/(nD)·Σ ∇f_d(x_i) ∇f_d(x_i)ᵀ,    A = ((1 − ε)·S/tr(G)·G + ε·I)^½
 
@@ -18,7 +19,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from robust_bc.gaussian_processes.kernels import Kernel
+from robust_bc.gaussian_processes.kernels import LARGEST_KERNEL, Kernel
 
 MetricName = Literal["equal", "learned"]
 EQUAL_SHARE = 0.1
@@ -27,16 +28,17 @@ EQUAL_SHARE = 0.1
 
 def learned_metric(inputs: Tensor, kernel: Kernel, coefficients: Tensor) -> Tensor:
     """A, (S, S), of the process with mean k(x, inputs)·coefficients, for inputs (n, S) and coefficients (n, D)."""
-    size = inputs.shape[1]
-    equal = torch.eye(size, dtype=inputs.dtype)
+    equal = torch.eye(inputs.shape[1], dtype=inputs.dtype)
     outer = torch.zeros_like(equal)
-    for_input, for_known = kernel.slopes(inputs, inputs)  # (n, n) each
-    for column in coefficients.mT:  # one output after the other: (n, S) is all that is held
-        slopes = (for_input @ column)[:, None] * inputs + (for_known * column) @ inputs
-        outer += slopes.mT @ slopes
+    for part in torch.split(inputs, max(1, LARGEST_KERNEL // len(inputs))):
+        for_part, for_known = kernel.slopes(part, inputs)  # (b, n) each
+        for column in coefficients.mT:  # one output after the other: (n, S) is all that is held
+            slopes = (for_part @ column)[:, None] * part + for_known @ (column[:, None] * inputs)
+            outer += slopes.mT @ slopes
     total = outer.trace()
-    if not total > 0:
+    if total == 0:
         return equal
-    values, vectors = torch.linalg.eigh((1 - EQUAL_SHARE) * size / total * outer + EQUAL_SHARE * equal)
-    root: Tensor = (vectors * values.clamp_min(0).sqrt()) @ vectors.mT
+    live = int((inputs != 0).any(0).sum())  # a constant observation is 0 after normalisation, and must change nothing
+    values, vectors = torch.linalg.eigh((1 - EQUAL_SHARE) * live / total * outer + EQUAL_SHARE * equal)
+    root: Tensor = (vectors * values.sqrt()) @ vectors.mT
     return root

@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from robust_bc.gaussian_processes.fitted import FittedProcess, angles, balanced_factor
-from robust_bc.gaussian_processes.kernels import Kernel
+from robust_bc.gaussian_processes.kernels import LARGEST_KERNEL, Kernel
 from robust_bc.mixture import MixtureParameters
 from robust_bc.model import Chooser, Model, Rows
-
-LARGEST_KERNEL = 2**20
-"""Entries of the kernel between new and known inputs that are held at once; it bounds the memory of a large batch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +74,15 @@ class GaussianProcesses(Model):
         tells_trust: bool,
     ) -> GaussianProcesses:
         """The model of inputs (N, S) and of what each member learned."""
-        actions, learned = fits[0].process.coefficients.shape[1], fits[0].metric is not None
+        metrics = [fit.metric for fit in fits if fit.metric is not None]
         pairs, observations = inputs.shape
-        model = cls(len(fits), pairs, observations, actions, kernel, tells_trust, learned)
+        actions = fits[0].process.coefficients.shape[1]
+        model = cls(len(fits), pairs, observations, actions, kernel, tells_trust, bool(metrics))
+        if model.metrics is not None:
+            model.metrics.copy_(torch.stack(metrics))  # one for each member, or it raises
         model.inputs.copy_(torch.from_numpy(np.array(inputs)))
         for member, fit in enumerate(fits):
             index, fitted = torch.from_numpy(fit.rows), fit.process
-            if model.metrics is not None and fit.metric is not None:
-                model.metrics[member] = fit.metric
             for name in ("coefficients", "leverages", "precisions", "trust"):
                 getattr(model, name)[member, index] = getattr(fitted, name).float()
             model.length_scales[member] = fitted.length_scale

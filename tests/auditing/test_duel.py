@@ -116,14 +116,14 @@ def test_the_likeliest_after_half_of_the_way_go_on(monkeypatch: pytest.MonkeyPat
     went_on: list[int] = []
     finished: list[duel.Stand] = []
 
-    def counted(kernel: Floats, targets: Floats, owners: Floats, noise: float, steps: int, heat: float) -> duel.Stand:
-        stand = usual(kernel, targets, owners, noise, steps, heat)
-        if heat == duel.FIRST_HEAT:
+    def counted(kernel: Floats, targets: Floats, owners: Floats, noise: float, steps: int, power: float) -> duel.Stand:
+        stand = usual(kernel, targets, owners, noise, steps, power)
+        if power == duel.FIRST_POWER:
             halfway.append(stand)
         elif steps == duel.HALFWAY:
             went_on.append(next(place for place, before in enumerate(halfway) if before.owners is owners))
             assert noise == halfway[went_on[-1]].noise
-            assert heat == pytest.approx(duel.FIRST_HEAT + duel.COLDER * duel.HALFWAY)
+            assert power == pytest.approx(duel.FIRST_POWER + duel.POWER_STEP * duel.HALFWAY)
         return stand
 
     def finishing(kernel: Floats, targets: Floats, stand: duel.Stand) -> duel.Stand:

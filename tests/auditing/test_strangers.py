@@ -13,7 +13,7 @@ from robust_bc.auditing import strangers
 from robust_bc.auditing.audits import LOOKING, audit
 from robust_bc.auditing.conflict import Court
 from robust_bc.auditing.provenance import Futures
-from robust_bc.auditing.strangers import FEWEST, MOST_LOOKS, Camp, find_strangers, strangeness
+from robust_bc.auditing.strangers import FEWEST, MOST_POLICIES, Camp, find_strangers, strangeness
 from tests.auditing.camps import Says, camp, several
 from tests.auditing.toys import QUICK, cycle, together
 
@@ -156,7 +156,7 @@ def test_the_policy_learns_from_those_who_joined(monkeypatch: pytest.MonkeyPatch
 
     find_strangers([pairs], [0], learn)  # type: ignore[arg-type]
     assert asked == [100, 180]
-    monkeypatch.setattr(strangers, "LOOKS", 1)
+    monkeypatch.setattr(strangers, "POLICIES", 1)
     asked.clear()
     assert find_strangers([pairs], [0], learn)[0].sum() == 60  # type: ignore[arg-type]
     assert asked == [100]
@@ -178,4 +178,4 @@ def test_every_look_has_its_share_of_the_progress() -> None:
     pairs = together(cycle(100, 0.0), cycle(80, -2.0), cycle(60, 3.0, np.pi))  # the second joins: two looks
     Court("mlp", QUICK, "cpu").foreign([pairs], [0], lambda share, note: told.append(share))
     assert told == sorted(told)
-    assert told[-1] == pytest.approx(2 / MOST_LOOKS)
+    assert told[-1] == pytest.approx(2 / MOST_POLICIES)

@@ -18,6 +18,7 @@ from robust_bc.gaussian_processes.kernels import KERNELS, KernelName, SquaredExp
 from robust_bc.gaussian_processes.leverage import leveraged_covariance, proximal_gradient
 from robust_bc.gaussian_processes.likelihood import fit_plain_variances, negative_log_likelihood
 from robust_bc.gaussian_processes.method import bootstrap_rows
+from robust_bc.gaussian_processes.metric import MetricName
 from robust_bc.gaussian_processes.prior import Prior
 from robust_bc.seeding import MemberSeed
 
@@ -117,10 +118,11 @@ def test_variances_maximise_gpytorchs_own_marginal_likelihood(size: int) -> None
 
 @pytest.mark.parametrize("members", [1, 3])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_mean_and_variance_are_the_literal_ones(kernel: KernelName, members: int) -> None:
+@pytest.mark.parametrize("metric", ["equal", "learned"])
+def test_mean_and_variance_are_the_literal_ones(metric: MetricName, kernel: KernelName, members: int) -> None:
     inputs, targets = problem(3)
     shown = Demonstrations.from_arrays(inputs.numpy(), targets.numpy())
-    policy = fit(shown, "gpr", members=members, device="cpu", kernel=kernel)
+    policy = fit(shown, "gpr", members=members, device="cpu", kernel=kernel, metric=metric)
     literal = LITERAL_KERNELS[kernel]
     where = np.random.default_rng(0).normal(size=(20, 3))
     maps = policy.normalisation
@@ -137,11 +139,13 @@ def test_mean_and_variance_are_the_literal_ones(kernel: KernelName, members: int
     for member in range(members):
         rows = np.arange(60) if members == 1 else bootstrap_rows(60, MemberSeed(0, member))
         length, signal, noise = (float(tensors[name][member]) for name in ("length_scales", "signals", "noises"))
-        covariance = signal * literal(x[rows], x[rows], length) + noise * np.eye(len(rows))
-        across = signal * literal(new, x[rows], length)
+        turn = tensors["metrics"][member].double().numpy() if metric == "learned" else np.eye(3)
+        known, asked = x[rows] @ turn, new @ turn
+        covariance = signal * literal(known, known, length) + noise * np.eye(len(rows))
+        across = signal * literal(asked, known, length)
         mean = maps.actions.backward(across @ np.linalg.inv(covariance) @ y[rows])
         explained = np.einsum("bi,ij,bj->b", across, np.linalg.inv(covariance), across)
-        alone = signal * np.diagonal(literal(new, new, length))
+        alone = signal * np.diagonal(literal(asked, asked, length))
         variance = (alone - explained + noise)[:, None] * maps.actions.scale**2
         np.testing.assert_allclose(mixture.means[member, :, 0], mean, atol=2e-4)
         np.testing.assert_allclose(mixture.variances[member, :, 0], variance, rtol=1e-3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,13 +81,23 @@ def test_the_kernel_is_kept_in_the_file(tmp_path: Path) -> None:
     assert np.array_equal(policy.predict(3 * x)[0], again.predict(3 * x)[0])
 
 
-def test_files_from_before_there_were_two_kernels_have_the_squared_exponential(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lacking", "settings"),
+    [
+        (("kernel", "metric"), {"kernel": "squared-exponential", "metric": "equal"}),
+        (("metric",), {"kernel": "wide-network", "metric": "equal"}),
+    ],
+)
+def test_older_files_have_the_kernel_and_metric_of_their_time(
+    lacking: tuple[str, ...], settings: dict[str, Any], tmp_path: Path
+) -> None:
     x = np.random.default_rng(4).normal(size=(30, 2))
     shown = Demonstrations.from_arrays(x, np.sin(x))
-    policy = fit(shown, "gpr-clean", device="cpu", kernel="squared-exponential", metric="equal", judge_steps=2)
+    policy = fit(shown, "gpr-clean", device="cpu", judge_steps=2, **settings)
     policy.save(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
-    del config["settings"]["kernel"], config["settings"]["metric"]
+    for name in lacking:
+        del config["settings"][name]
     (tmp_path / "config.json").write_text(json.dumps(config))
     assert np.array_equal(load_policy(tmp_path, "cpu").predict(2 * x)[0], policy.predict(2 * x)[0])
 
