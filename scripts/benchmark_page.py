@@ -112,8 +112,8 @@ PAGES = {
             Part(
                 "40 % on seeds that had no part in it",
                 "self-cleaning-fresh",
-                "robust-bc benchmark mujoco --methods mlp,gpr-clean --hows relabel,rollout --rates 0.4 --seed 100"
-                " --out runs/benchmark-mujoco-fresh",
+                "robust-bc benchmark mujoco --methods mlp,gpr-clean --hows relabel,rollout --rates 0.4 --seed 110"
+                " --out runs/benchmark-mujoco-others",
             ),
         ),
     ),

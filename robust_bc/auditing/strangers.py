@@ -14,7 +14,11 @@ and what can be cut no more joins as above. Each cut is made once, for all group
 strange at that time, and is not any more, joins whole.
 
 The largest group need not be of the larger side: one gait may be cut in several. So if a camp is outnumbered by those
-who would be foreign, the largest group outside is the first of another camp, and the larger of the two counts.
+who would be foreign, the largest group outside is the first of another camp, and the larger of the two counts. Nor is a
+camp of single pairs right because it is large: those near the start act nearly as either side would, and join whoever
+asks first. So if the group that it began with is no majority, the largest group of those who would be foreign is the
+first of a rival, and each group is compared with the first policies of both, which know nobody but these two. The one
+that most pairs are nearer to is the camp.
 
 Who never joins and was strange in the mean of all looks is foreign. (Not in the last one alone: among those who joined
 are bad pairs of the states in which all begin, and the policy learns from them, too.) Small groups are not: a dozen
@@ -64,8 +68,8 @@ FINER = (0.95, 0.97)
 """Likeness of futures at which groups of single pairs are cut again, one after the other."""
 POLICIES = 8
 """That are learned of a camp, at most."""
-MOST_POLICIES = 2 * POLICIES
-"""Of two camps."""
+MOST_POLICIES = 2 * POLICIES + 1
+"""Of two camps, and the first one of a rival."""
 MEMBERS = 3
 """Networks of the camp's policy, whose mean is asked: what one of them does in states it has not seen is chance."""
 SHUFFLED = 2000
@@ -118,11 +122,29 @@ class Camp:
         relative, absolute = np.mean(self.looks, axis=0)
         return np.asarray((relative >= STRANGE) & (absolute >= FAR))
 
+    @property
+    def contested(self) -> bool:
+        """Whether single pairs would be foreign, though the largest group, where the camp began, is no majority."""
+        return bool(self.futures.grouping.single and self.against.any() and 2 * (self.group == 0).mean() <= 1)
+
     def opposite(self) -> Camp:
         """Another camp, which begins with the largest group outside of this one."""
+        return self._beginning_with(~self.flags)
+
+    def rival(self) -> Camp:
+        """Another camp, which begins with the largest group of those who would be foreign."""
+        return self._beginning_with(self.against)
+
+    def _beginning_with(self, some: Flags) -> Camp:
         other = Camp.of(self.pairs, self.futures, self.seed)
-        other.joined = {int(np.bincount(other.group[~self.flags]).argmax())}
+        other.joined = {int(np.bincount(other.group[some]).argmax())}
         return other
+
+    def loses_to(self, rival: Camp) -> bool:
+        """Whether most pairs are of groups that are nearer to what the rival's first policy would do than to ours."""
+        sizes = np.bincount(self.futures.groups())  # before any was cut; pieces that were cut off come after these
+        ours, theirs = (camp.looks[0][0][: len(sizes)] for camp in (self, rival))
+        return 2 * int(sizes[theirs < ours].sum()) > int(sizes.sum())
 
     def ask(self, policy: Policy) -> bool:
         """Compare every group outside with what the camp's policy would do; gives whether to learn and ask again.
@@ -174,8 +196,14 @@ def find_strangers(demonstrations: Sequence[Demonstrations], seeds: Sequence[int
             camps[which] = camp
     _grow(camps, learn)
     others = {which: camp.opposite() for which, camp in camps.items() if camp.outnumbered}
+    rivals = {which: camp.rival() for which, camp in camps.items() if camp.contested and which not in others}
+    _ask(rivals, list(rivals), learn)
+    lost = {which for which, rival in rivals.items() if camps[which].loses_to(rival)}
+    others |= {which: camps[which].rival() for which in lost}
     _grow(others, learn)
-    camps |= {which: other for which, other in others.items() if other.flags.sum() > camps[which].flags.sum()}
+    camps |= {
+        which: other for which, other in others.items() if which in lost or other.flags.sum() > camps[which].flags.sum()
+    }
     nobody = (np.zeros(len(pairs), np.bool_) for pairs in demonstrations)
     return [camps[which].foreign if which in camps else flags for which, flags in enumerate(nobody)]
 
@@ -184,10 +212,13 @@ def _grow(camps: dict[int, Camp], learn: Learn) -> None:
     """Ask the policy of each camp, learned anew whenever somebody joined."""
     growing = list(camps)
     for _ in range(POLICIES):
-        if not growing:
-            break
-        policies = learn(growing, [camps[which].flags for which in growing])
-        growing = [which for which, policy in zip(growing, policies, strict=True) if camps[which].ask(policy)]
+        growing = _ask(camps, growing, learn)
+
+
+def _ask(camps: dict[int, Camp], some: list[int], learn: Learn) -> list[int]:
+    """Learn and ask the policies of some of the camps; gives those whose policy is to be learned anew."""
+    policies = learn(some, [camps[which].flags for which in some]) if some else []
+    return [which for which, policy in zip(some, policies, strict=True) if camps[which].ask(policy)]
 
 
 def strangeness(

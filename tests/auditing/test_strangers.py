@@ -128,7 +128,7 @@ def test_the_largest_group_is_foreign_if_the_others_are_more_together() -> None:
 
 
 def test_who_is_not_outnumbered_needs_no_other_camp(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 244 pairs 110 are the camp, 100 are against it, and two handfuls are nobody's: no half, but no other camp."""
+    """Of 244 pairs 110 are the camp, 100 are against it, and two handfuls are nobody's: no half, but no second camp."""
     part = np.repeat(np.arange(4), (110, 100, 20, 14))
     both = together(*(cycle(int((part == name).sum()), 3.0 * name) for name in range(4)))
     away = np.array([0.0, 5.0, 0.85, 0.85])[part][:, None]
@@ -141,8 +141,41 @@ def test_who_is_not_outnumbered_needs_no_other_camp(monkeypatch: pytest.MonkeyPa
         return [Says(both.actions)]
 
     (foreign,) = find_strangers([pairs], [0], learn)  # type: ignore[arg-type]
-    assert all(2 * flags.sum() <= len(part) and flags[part == 0].all() for flags in asked)
+    assert all(2 * flags.sum() <= len(part) and flags[part == 0].all() for flags in asked[:-1])
+    assert np.array_equal(asked[-1], part == 1)  # a rival's first policy, to which nobody is nearer
     assert np.array_equal(foreign, part == 1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "near_the_first", "near_the_rival", "foreign", "camps"),
+    [
+        ((110, 100, 60), 0.5, 0.1, 0, [{0}, {0, 2}, {1}, {1}, {1, 2}]),  # the start is the rival's, whoever asks first
+        ((110, 100, 60), 0.1, 0.5, 1, [{0}, {0, 2}, {1}]),
+        ((110, 100, 8), 0.1, 0.1, 1, [{0}, {0, 2}]),  # more than half: there is no contest
+    ],
+)
+def test_a_camp_that_began_without_a_majority_must_be_nearer_to_most_than_its_rival(
+    sizes: tuple[int, ...],
+    near_the_first: float,
+    near_the_rival: float,
+    foreign: int,
+    camps: list[set[int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    part = np.repeat(np.arange(3), sizes)
+    both = together(*(cycle(int((part == name).sum()), 3.0 * name) for name in range(3)))
+    pairs = Demonstrations.from_arrays(both.observations, both.actions, successors=both.successors)
+    monkeypatch.setattr(Futures, "groups", lambda self, same=None: part.copy())
+    away = {0: np.array([0.0, 5.0, near_the_first]), 1: np.array([5.0, 0.0, near_the_rival])}
+    asked: list[set[int]] = []
+
+    def learn(places: Sequence[int], flags: Sequence[NDArray[np.bool_]]) -> list[Says]:
+        asked.append(set(part[flags[0]].tolist()))
+        return [Says(both.actions + away[min(asked[-1])][part][:, None])]
+
+    (found,) = find_strangers([pairs], [0], learn)  # type: ignore[arg-type]
+    assert np.array_equal(found, part == foreign)
+    assert asked == camps
 
 
 def test_the_policy_learns_from_those_who_joined(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,11 +188,11 @@ def test_the_policy_learns_from_those_who_joined(monkeypatch: pytest.MonkeyPatch
         return [Says(right)]
 
     find_strangers([pairs], [0], learn)  # type: ignore[arg-type]
-    assert asked == [100, 180]
+    assert asked == [100, 180, 60]  # the last is a rival's: 100 of 240 are no majority
     monkeypatch.setattr(strangers, "POLICIES", 1)
     asked.clear()
     assert find_strangers([pairs], [0], learn)[0].sum() == 60  # type: ignore[arg-type]
-    assert asked == [100]
+    assert asked == [100, 60]
 
 
 def test_the_search_is_part_of_the_progress() -> None:
@@ -175,7 +208,9 @@ def test_the_search_is_part_of_the_progress() -> None:
 
 def test_every_look_has_its_share_of_the_progress() -> None:
     told: list[float] = []
-    pairs = together(cycle(100, 0.0), cycle(80, -2.0), cycle(60, 3.0, np.pi))  # the second joins: two looks
+    pairs = together(
+        cycle(100, 0.0), cycle(80, -2.0), cycle(60, 3.0, np.pi)
+    )  # the second joins, and the third is a rival
     Court("mlp", QUICK, "cpu").foreign([pairs], [0], lambda share, note: told.append(share))
     assert told == sorted(told)
-    assert told[-1] == pytest.approx(2 / MOST_POLICIES)
+    assert told[-1] == pytest.approx(3 / MOST_POLICIES)
