@@ -110,10 +110,10 @@ PAGES = {
                 "robust-bc benchmark mujoco --methods mlp,gpr-clean --out runs/benchmark-mujoco-clean",
             ),
             Part(
-                "40 % on seeds that had no part in it",
+                "Walker2d at 40 % on seeds that had no part in it",
                 "self-cleaning-fresh",
-                "robust-bc benchmark mujoco --methods mlp,gpr-clean --hows relabel,rollout --rates 0.4 --seed 110"
-                " --out runs/benchmark-mujoco-others",
+                "robust-bc benchmark mujoco --tasks walker2d --methods mlp,gpr-clean --hows relabel,rollout --rates 0.4"
+                " --seed 110 --out runs/benchmark-mujoco-others",
             ),
         ),
     ),
