@@ -134,8 +134,9 @@ def test_too_many_pairs_are_refused_in_a_sentence(method: str) -> None:
 
 
 @every_process
+@pytest.mark.parametrize("metric", ["equal", "learned"])
 @pytest.mark.parametrize("what", ["two pairs", "constant actions", "constant observations", "copies"])
-def test_poor_data_gives_a_finite_policy(method: str, what: str) -> None:
+def test_poor_data_gives_a_finite_policy(method: str, what: str, metric: str) -> None:
     generator = np.random.default_rng(0)
     observations, actions = generator.normal(size=(20, 2)), generator.normal(size=(20, 2))
     if what == "two pairs":
@@ -146,8 +147,9 @@ def test_poor_data_gives_a_finite_policy(method: str, what: str) -> None:
         observations = np.full((20, 2), 3.0)
     else:
         observations, actions = np.repeat(observations[:4], 5, 0), np.repeat(actions[:4], 5, 0)
+    shown = Demonstrations.from_arrays(observations, actions)
     for members in (1, 2):
-        policy = fit(Demonstrations.from_arrays(observations, actions), method, members=members, device="cpu")
+        policy = fit(shown, method, members=members, device="cpu", metric=metric)
         mixture = policy.mixture(observations)
         assert np.isfinite(policy.predict(10 * observations)[0]).all()
         assert np.isfinite(mixture.means).all()

@@ -108,23 +108,6 @@ def test_every_member_has_the_metric_and_the_length_of_its_own_pairs() -> None:
         assert torch.equal(tensors["coefficients"][member, mine], second.coefficients.float())
 
 
-@pytest.mark.parametrize("method", ["gpr", "lgpr", "rgpr"])
-@pytest.mark.parametrize("what", ["two pairs", "constant actions", "constant observations", "copies"])
-def test_poor_data_gives_a_finite_policy(method: str, what: str) -> None:
-    stream = np.random.default_rng(5)
-    observations, actions = stream.normal(size=(20, 2)), stream.normal(size=(20, 2))
-    if what == "two pairs":
-        observations, actions = observations[:2], actions[:2]
-    elif what == "constant actions":
-        actions[:] = 1
-    elif what == "constant observations":
-        observations[:] = 1
-    else:
-        observations, actions = (np.repeat(each[:2], 10, 0) for each in (observations, actions))
-    policy = fit(Demonstrations.from_arrays(observations, actions), method, device="cpu", metric="learned")
-    assert np.isfinite(policy.predict(stream.normal(size=(30, 2)))[0]).all()
-
-
 @pytest.mark.parametrize("members", [1, 3])
 def test_a_policy_keeps_it_and_both_ways_to_predict_agree(members: int, tmp_path: Path) -> None:
     shown = pairs_along(np.array([1.0, 0, 0.5]), 60)
