@@ -90,7 +90,7 @@ class Demonstrations:
 
         `labels` also reads which pairs of a mix are corrupt, for the oracle and for diagnosis; learners do without.
         """
-        from robust_bc.minari_source import read_minari
+        from robust_bc.data.minari_demonstrations import read_minari
 
         return read_minari(dataset, labels)
 

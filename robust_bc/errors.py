@@ -1,4 +1,4 @@
-"""The one kind of error that is meant for the person at the keyboard."""
+"""The errors that are meant for the person at the keyboard."""
 
 
 class RobustBCError(Exception):
@@ -6,3 +6,7 @@ class RobustBCError(Exception):
 
     Not a ValueError: libraries in between (the argument parser) catch those and would wrap the sentence.
     """
+
+
+class DamagedFileError(RobustBCError):
+    """A file is not what it should be; whoever can compute its content anew catches this one."""

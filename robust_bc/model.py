@@ -34,6 +34,9 @@ class Model(nn.Module, ABC):
         Made from what is learned as it is now, and the same to the bit for a row whatever stands beside it.
         """
 
+    def check_loaded(self) -> None:
+        """A ValueError if numbers that were loaded from a file, all of them finite, cannot have been learned."""
+
     @property
     def pair_trust(self) -> NDArray[np.float64] | None:
         """How far each training pair was trusted, (N,) in [0, 1]; None where the method cannot tell."""

@@ -2,45 +2,58 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.torch import save
 
+from robust_bc.data.described_tensors import DescribedTensors
+from robust_bc.data.tensor_files import Expected, Tensors
 from robust_bc.devices import resolve_device
-from robust_bc.errors import RobustBCError
-from robust_bc.files import as_json, write_all_whole
+from robust_bc.errors import DamagedFileError, RobustBCError
 from robust_bc.methods import get_method
 from robust_bc.normalisation import Affine, Normalisation
 from robust_bc.policy import Policy
 
-FORMAT = "robust-bc policy"
-FORMAT_VERSION = 1
-CONFIG_FILE = "config.json"
-MODEL_FILE = "model.safetensors"
-ACTION_TYPES: dict[str, Any] = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
+FILES = DescribedTensors("policy", 2, "config.json", "model.safetensors")
+MODEL = "model."
+"""How the names of the model's own tensors begin."""
+LARGEST_SIZE = 1 << 24
+"""Members, observations, actions: far beyond what anybody fits, and still a number to multiply."""
+MOST_LAYERS = 1000
+ActionType = Literal["float16", "float32", "float64"]
+
+
+@dataclass(frozen=True)
+class PolicyConfig:
+    """What stands in the description of a policy."""
+
+    method: str
+    settings: dict[str, Any]
+    members: int
+    observation_size: int
+    action_size: int
+    action_low: tuple[float | None, ...] | None
+    """None for a side without a bound, and for a policy that knows no action space."""
+    action_high: tuple[float | None, ...] | None
+    action_type: ActionType | None
 
 
 def save_policy(policy: Policy, folder: Path) -> Path:
     """Both files appear whole; the checksum in the first tells whether the second belongs to it."""
     normalisation = policy.normalisation
-    tensors = {f"fleet.{name}": tensor.cpu().contiguous() for name, tensor in policy.tensors().items()}
+    tensors = {f"{MODEL}{name}": tensor.cpu().contiguous() for name, tensor in policy.tensors().items()}
     for name, affine in (("observations", normalisation.observations), ("actions", normalisation.actions)):
         tensors[f"{name}.centre"] = torch.from_numpy(affine.centre)
         tensors[f"{name}.scale"] = torch.from_numpy(affine.scale)
-    model = save(tensors)
     space = policy.action_space
-    config = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+    config: dict[str, Any] = {
         "method": policy.method.name,
         "settings": asdict(policy.settings),
         "members": policy.members,
@@ -49,83 +62,76 @@ def save_policy(policy: Policy, folder: Path) -> Path:
         "action_low": None if space is None else _bounds(space.low),
         "action_high": None if space is None else _bounds(space.high),
         "action_type": None if space is None else str(space.dtype),
-        "model_sha256": hashlib.sha256(model).hexdigest(),
     }
-    write_all_whole({folder / MODEL_FILE: model, folder / CONFIG_FILE: as_json(config)})
-    return folder
+    return FILES.write(folder, config, save(tensors))
 
 
 def load_policy(folder: str | Path, device: str | torch.device = "auto") -> Policy:
     """The policy in a folder that `Policy.save` or `robust-bc train` wrote."""
     place = _policy_folder(Path(folder))
-    config = _read_config(place / CONFIG_FILE)
-    tensors = _read_model(place / MODEL_FILE, config)
+    config, tensors = FILES.read(place, PolicyConfig)
     chosen = resolve_device(device)
     try:
-        method = get_method(config["method"])
-        settings = method.settings_of_file(config["settings"])
-        sizes = config["members"] * settings.peers, config["observation_size"], config["action_size"]
-        learned = {name.removeprefix("fleet."): t for name, t in tensors.items() if name.startswith("fleet.")}
+        method = get_method(config.method)
+        settings = method.settings(config.settings)
+        if missing := asdict(settings).keys() - config.settings.keys():
+            raise RobustBCError(f"the setting '{min(missing)}' is missing.")
+        for name in ("members", "observation_size", "action_size"):
+            if not 1 <= getattr(config, name) <= LARGEST_SIZE:
+                raise RobustBCError(f"{name} is {getattr(config, name)}.")
+        layers = getattr(settings, "hidden", ())
+        if len(layers) > MOST_LAYERS:
+            raise RobustBCError(f"a network of {len(layers)} layers is not read.")
+        sizes = config.members * settings.peers, config.observation_size, config.action_size
+        learned = {
+            name.removeprefix(MODEL): torch.from_numpy(array)
+            for name, array in tensors.arrays.items()
+            if name.startswith(MODEL)
+        }
+        with torch.device("meta"):  # shapes without memory: what a file declares is not yet believed
+            needed = method.empty(settings, *sizes, learned).state_dict()
+        found = _checked(needed, tensors, config)
         model = method.empty(settings, *sizes, learned)
         model.load_state_dict(learned)
-        if model.members != sizes[0]:
-            raise ValueError("the model has another number of members than the configuration says")
-        normalisation = Normalisation(
-            observations=_affine(tensors, "observations", sizes[1]),
-            actions=_affine(tensors, "actions", sizes[2]),
-        )
-        space = _action_space(config, sizes[2])
+        model.check_loaded()
+        normalisation = _normalisation(found)
+        space = _action_space(config)
+        return Policy(method, settings, model, normalisation, space, chosen)
     except RobustBCError as problem:
-        raise RobustBCError(f"'{place / CONFIG_FILE}' cannot be used: {problem}") from problem
-    except (KeyError, TypeError, ValueError, RuntimeError) as problem:
-        raise RobustBCError(f"'{place}' is not a policy this version can read: its files do not fit.") from problem
-    return Policy(method, settings, model, normalisation, space, chosen)
+        raise DamagedFileError(f"'{place}' cannot be used: {problem}") from problem
+    except (KeyError, TypeError, ValueError, OverflowError, RuntimeError) as problem:  # shapes beyond all measure
+        raise DamagedFileError(f"'{place}' is not a policy this version can read: its files do not fit.") from problem
+
+
+def _checked(needed: Mapping[str, torch.Tensor], tensors: Tensors, config: PolicyConfig) -> dict[str, NDArray[Any]]:
+    """All tensors of a policy, if they are the very ones that its model needs, and finite."""
+    expected = {f"{MODEL}{name}": Expected(tuple(tensor.shape)) for name, tensor in needed.items()}
+    for name, size in (("observations", config.observation_size), ("actions", config.action_size)):
+        expected |= {f"{name}.{part}": Expected((size,), np.float64) for part in ("centre", "scale")}
+    return tensors.take(expected)
+
+
+def _normalisation(found: Mapping[str, NDArray[Any]]) -> Normalisation:
+    maps = {
+        name: Affine(centre=found[f"{name}.centre"], scale=found[f"{name}.scale"])
+        for name in ("observations", "actions")
+    }
+    if any((affine.scale < 0).any() for affine in maps.values()):
+        raise RobustBCError("a scale is below zero.")
+    return Normalisation(**maps)
 
 
 def _policy_folder(folder: Path) -> Path:
     """The folder itself, or the `policy` inside a run folder."""
     for place in (folder, folder / "policy"):
-        if (place / CONFIG_FILE).is_file() and (place / MODEL_FILE).is_file():
+        if FILES.is_in(place):
             return place
     if not folder.is_dir():
         raise RobustBCError(f"there is no folder '{folder}'.")
     raise RobustBCError(
-        f"'{folder}' is not the folder of a policy or of a finished run: it has no {CONFIG_FILE} and {MODEL_FILE}."
+        f"'{folder}' is not the folder of a policy or of a finished run: it has no {FILES.description_file} and"
+        f" {FILES.tensors_file}."
     )
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        config = json.loads(path.read_text())
-    except (OSError, ValueError) as problem:
-        raise RobustBCError(f"'{path}' is not valid JSON.") from problem
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise RobustBCError(f'\'{path}\' was not written by robust-bc: its "format" is not "{FORMAT}".')
-    if config.get("format_version") != FORMAT_VERSION:
-        raise RobustBCError(
-            f"'{path}' has format version {config.get('format_version')}, but this robust-bc reads {FORMAT_VERSION}."
-        )
-    return config
-
-
-def _read_model(path: Path, config: dict[str, Any]) -> dict[str, torch.Tensor]:
-    try:
-        data = path.read_bytes()
-    except OSError as problem:
-        raise RobustBCError(f"cannot read '{path}': {problem.strerror}.") from problem
-    if hashlib.sha256(data).hexdigest() != config.get("model_sha256"):
-        raise RobustBCError(f"'{path}' is truncated or belongs to another policy: its checksum is not the config's.")
-    try:
-        return load(data)
-    except SafetensorError as problem:
-        raise RobustBCError(f"'{path}' is not a safetensors file.") from problem
-
-
-def _affine(tensors: dict[str, torch.Tensor], name: str, size: int) -> Affine:
-    centre, scale = (tensors[f"{name}.{part}"].numpy().astype(np.float64) for part in ("centre", "scale"))
-    if centre.shape != (size,) or scale.shape != (size,):
-        raise ValueError(f"{name} has another size than the configuration says")
-    return Affine(centre=centre, scale=scale)
 
 
 def _bounds(values: NDArray[Any]) -> list[float | None]:
@@ -133,10 +139,14 @@ def _bounds(values: NDArray[Any]) -> list[float | None]:
     return [float(value) if np.isfinite(value) else None for value in values]
 
 
-def _action_space(config: dict[str, Any], size: int) -> spaces.Box | None:
-    if config["action_low"] is None:
+def _action_space(config: PolicyConfig) -> spaces.Box | None:
+    low, high, kind = config.action_low, config.action_high, config.action_type
+    if low is None and high is None and kind is None:
         return None
-    dtype = ACTION_TYPES[config["action_type"]]
-    low = [-np.inf if value is None else value for value in config["action_low"]]
-    high = [np.inf if value is None else value for value in config["action_high"]]
-    return spaces.Box(np.asarray(low, dtype), np.asarray(high, dtype), (size,), dtype)
+    if low is None or high is None or kind is None or not len(low) == len(high) == config.action_size:
+        raise RobustBCError(f"action_low, action_high and action_type must tell {config.action_size} bounds, or none.")
+    lowest = np.array([-np.inf if value is None else value for value in low], kind)
+    highest = np.array([np.inf if value is None else value for value in high], kind)
+    if not (lowest <= highest).all():
+        raise RobustBCError("action_low is above action_high.")
+    return spaces.Box(lowest, highest, (config.action_size,), np.dtype(kind).type)

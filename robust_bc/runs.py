@@ -7,9 +7,10 @@ import platform
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -18,8 +19,9 @@ import numpy as np
 import torch
 
 import robust_bc
+from robust_bc.data.json_files import as_typed, read_json
 from robust_bc.demonstrations import Demonstrations
-from robust_bc.errors import RobustBCError
+from robust_bc.errors import DamagedFileError, RobustBCError
 from robust_bc.files import is_aside_of, make_folder, remove_asides, write_json, write_whole
 from robust_bc.fitting import FitPlan, Progress, ProgressCallback
 from robust_bc.methods.direct import DirectMethod
@@ -47,13 +49,14 @@ def train_run(
     resume: bool = False,
     checkpoint_seconds: float = 10.0,
     progress: ProgressCallback | None = None,
+    say: Callable[[str], None] = warnings.warn,
     **settings: Any,
 ) -> Policy:
     """Fit a policy and keep everything about it in `folder`.
 
     A run that was interrupted or killed goes on from its last checkpoint with `resume`, to the same bits as one that
-    was never stopped; when checkpoints were written makes no difference. Without `resume`, a folder that already has
-    a run is left alone.
+    was never stopped; when checkpoints were written makes no difference. From a damaged checkpoint it begins anew, and
+    `say` is told so. Without `resume`, a folder that already has a run is left alone.
     """
     if not checkpoint_seconds >= 0:
         raise RobustBCError(f"checkpoint_seconds must be 0 or more, but it is {checkpoint_seconds}.")
@@ -65,7 +68,7 @@ def train_run(
         write_json(folder / RUN_FILE, {**about, "finished": False})
         (policy,) = plan.computed(tell)
     else:
-        policy = _train(folder, plan, about, resume, checkpoint_seconds, tell)
+        policy = _train(folder, plan, about, resume, checkpoint_seconds, tell, say)
     policy.save(folder / POLICY_FOLDER)
     write_json(folder / RUN_FILE, {**about, "learned_from": policy.learned_from, "finished": True})
     return policy
@@ -78,6 +81,7 @@ def _train(
     resume: bool,
     checkpoint_seconds: float,
     progress: ProgressCallback,
+    say: Callable[[str], None],
 ) -> Policy:
     """Train networks with checkpoints, from the last one with `resume`."""
     before = plan.network_settings.steps_before
@@ -87,7 +91,10 @@ def _train(
     mark = fingerprint(plan.demonstrations, trainer)
     checkpoint = folder / CHECKPOINT_FILE
     if resume and checkpoint.exists():
-        read_checkpoint(checkpoint, trainer, mark)
+        try:
+            read_checkpoint(checkpoint, trainer, mark)
+        except DamagedFileError as problem:
+            say(f"note: {str(problem).rstrip('.')}; the run begins anew.")
     write_json(folder / RUN_FILE, {**about, "finished": False})
 
     def save_all() -> None:
@@ -173,20 +180,30 @@ def _claim(folder: Path, about: dict[str, Any], resume: bool) -> None:
     if not resume:
         raise RobustBCError(f"'{folder}' already has a run; go on with it by --resume, or name a new folder.")
     try:
-        before = json.loads(run_file.read_text())
-        different = [label for name, label in _IDENTITY.items() if before[name] != _plain(about[name])]
-        different += [
-            f"settings.{name}"
-            for name, value in _plain(about["settings"]).items()
-            if before["settings"].get(name) != value
-        ]
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as problem:
-        raise RobustBCError(f"'{run_file}' is not the description of a run; name a new folder.") from problem
+        before = as_typed(RunDescription, read_json(run_file), str(run_file), others=True)
+    except DamagedFileError as problem:
+        raise RobustBCError(f"{str(problem).rstrip('.')}; it does not describe a run, so name a new folder.") from None
+    different = [label for name, label in _IDENTITY.items() if getattr(before, name) != about[name]]
+    different += [
+        f"settings.{name}" for name, value in _plain(about["settings"]).items() if before.settings.get(name) != value
+    ]
     if different:
         raise RobustBCError(
             f"'{folder}' was started with another {_listed(different)}; resume with the same, or name a new folder."
         )
     remove_asides(folder)
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What of run.json decides whether a run may go on; the rest is for people."""
+
+    pairs: int
+    pairs_sha256: str
+    method: str
+    members: int
+    seed: int
+    settings: dict[str, Any]
 
 
 _IDENTITY = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from minari import MinariDataset
+    from robust_bc.data.minari_files import RecordedDataset
 
 PEOPLE = ("author", "author_email")
 """Sets of words in Minari's metadata."""
@@ -28,9 +28,9 @@ OF_THE_WHOLE = ("dataset_id", "algorithm_name", PART_OF)
 """What is said of the whole in an entry of its own: its id and maker, and of what it is a part itself."""
 
 
-def origin(dataset: MinariDataset) -> dict[str, Any]:
+def origin(dataset: RecordedDataset) -> dict[str, Any]:
     """Of the dataset's metadata, what is true of its parts too, as Minari takes it; and how the whole was made."""
-    told = _metadata(dataset)
+    told = dataset.metadata.entries
     kept = {name: told[name] for name in OF_ANY_PART if told.get(name) is not None}
     for name in PEOPLE:
         if name in kept:  # files of old have one author as a word, and a set of it would be a set of letters
@@ -39,9 +39,9 @@ def origin(dataset: MinariDataset) -> dict[str, Any]:
     return {**kept, PART_OF: whole}
 
 
-def history(dataset: MinariDataset) -> str:
+def history(dataset: RecordedDataset) -> str:
     """How the whole was described, to end a sentence about its part; empty if nobody said."""
-    description = _metadata(dataset).get("description")
+    description = dataset.metadata.told.description
     return f"; the whole was described as: {description}" if description else ""
 
 
@@ -61,8 +61,3 @@ def infos_between(infos: Mapping[str, Any], begin: int, end: int, steps: int) ->
         elif (begin, end) == (0, steps):
             found[name] = values
     return found
-
-
-def _metadata(dataset: MinariDataset) -> dict[str, Any]:
-    """As it is in the file: Minari's own reading makes sets of letters of an author who is one word."""
-    return dict(dataset.storage.read_raw_metadata(dataset.storage.data_path))

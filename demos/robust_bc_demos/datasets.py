@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,15 +18,15 @@ from gymnasium.envs.registration import EnvSpec
 from minari.data_collector import EpisodeBuffer
 from minari.dataset.minari_dataset import parse_dataset_id
 from minari.dataset.minari_storage import MinariStorage
-from minari.namespace import create_namespace, list_local_namespaces
-from minari.storage import get_dataset_path
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
+from robust_bc.data.minari_demonstrations import LABELS_FILE
+from robust_bc.data.minari_files import datasets_root
+from robust_bc.data.minari_metadata import METADATA_FILE, read_metadata
 from robust_bc.errors import RobustBCError
 from robust_bc.files import write_whole
 from robust_bc.interrupts import interrupts_held
-from robust_bc.minari_source import LABELS_FILE
 from robust_bc.rollouts import Episode
 from robust_bc_envs.tasks import Task
 
@@ -40,6 +39,10 @@ ALLOWED = (
 """The rule is Minari's."""
 SPARE_BYTES = 4 << 20
 """Room on the disk beyond what an episode takes by itself."""
+NAMESPACE_FILE = "namespace_metadata.json"
+"""By which Minari knows that a folder has datasets in it."""
+DEEPEST = 8
+"""Levels of such folders."""
 ROOM_CHECKS = 10
 """Episodes between two looks at the disk; one-step episodes are many, and small."""
 
@@ -74,7 +77,7 @@ class DatasetPlan:
     """What makes it again."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Of the environment, where they differ from its defaults."""
-    environment: EnvSpec | None = None
+    environment: str | None = None
     """What the dataset says about its environment, word for word; without, what the task and the settings say."""
     origin: Mapping[str, Any] | None = None
     """Who made it and further entries of Minari's metadata, for episodes that are others'; without, robust-bc did."""
@@ -86,12 +89,12 @@ def check_free(name: str, overwrite: bool) -> Path:
         parse_dataset_id(name)
     except (ValueError, TypeError) as problem:  # TypeError: the version is missing
         raise RobustBCError(f"'{name}' is not the id of a dataset; {ALLOWED}") from problem
-    folder = get_dataset_path(name)
-    if folder.exists() and not (folder / "data" / "metadata.json").is_file():
+    folder = datasets_root() / name
+    if folder.exists() and not (folder / "data" / METADATA_FILE).is_file():
         raise RobustBCError(f"'{folder}' is there, but it is not a dataset; take another id.")
     if folder.exists() and not overwrite:
         raise RobustBCError(f"dataset '{name}' is there already; take another id, or --overwrite to replace it.")
-    return Path(folder)
+    return folder
 
 
 def write_dataset(
@@ -103,7 +106,7 @@ def write_dataset(
 ) -> Path:
     """All episodes aside, then one rename. `hidden` arrays go beside the data, where no learner looks."""
     folder = check_free(plan.name, overwrite)
-    root = Path(get_dataset_path())
+    root = datasets_root()
     aside, replaced = (root / f".{plan.name.replace('/', '.')}.{os.getpid()}.{kind}" for kind in ("part", "replaced"))
     shutil.rmtree(aside, ignore_errors=True)
     try:
@@ -111,10 +114,10 @@ def write_dataset(
         _fill(aside / "data", plan, episodes)
         if hidden is not None:
             write_whole(aside / LABELS_FILE, save({name: np.ascontiguousarray(a) for name, a in hidden.items()}))
-        namespace = parse_dataset_id(plan.name)[0]
-        if namespace is not None and namespace not in list_local_namespaces():
-            create_namespace(namespace)
         folder.parent.mkdir(parents=True, exist_ok=True)
+        for namespace in list(folder.relative_to(root).parents)[:-1]:  # so that Minari lists it
+            if not (root / namespace / NAMESPACE_FILE).exists():
+                write_whole(root / namespace / NAMESPACE_FILE, "{}")
         with interrupts_held():
             _put_in_place(aside, folder, replaced)
     except (OSError, RuntimeError, ValueError) as problem:  # h5py tells a full disk in many ways
@@ -139,28 +142,56 @@ def _put_in_place(aside: Path, folder: Path, replaced: Path) -> None:
     shutil.rmtree(replaced, ignore_errors=True)
 
 
-def local_datasets() -> list[dict[str, Any]]:
-    """Id, environment, episodes, pairs, size in MB and description of every local dataset."""
-    rows = []
-    for name, about in minari.list_local_datasets().items():
-        spec = json.loads(str(about.get("env_spec") or "{}"))
+@dataclass(frozen=True)
+class LocalDatasets:
+    """What is kept where Minari keeps its datasets."""
+
+    rows: list[dict[str, Any]]
+    """Id, environment, episodes, pairs, size in MB and description of every dataset."""
+    damaged: list[str]
+    """A sentence for each folder that is none."""
+
+
+def local_datasets() -> LocalDatasets:
+    """All datasets on this machine; one that is damaged takes no other down."""
+    rows, damaged = [], []
+    root = datasets_root()
+    for name in sorted(_folders(root)):
+        try:
+            about = read_metadata(root / name / "data" / METADATA_FILE)
+        except RobustBCError as problem:
+            damaged.append(f"'{name}' is not a dataset: {problem}")
+            continue
         rows.append(
             {
                 "dataset": name,
-                "environment": spec.get("id"),
-                "episodes": about.get("total_episodes"),
-                "pairs": about.get("total_steps"),
-                "megabytes": about.get("dataset_size"),
-                "description": about.get("description", ""),
+                "environment": None if about.environment is None else about.environment.id,
+                "episodes": about.told.total_episodes,
+                "pairs": about.told.total_steps,
+                "megabytes": about.told.dataset_size,
+                "description": about.told.description or "",
             }
         )
-    return rows
+    return LocalDatasets(rows, damaged)
+
+
+def _folders(root: Path, depth: int = DEEPEST) -> Iterator[str]:
+    """Ids of the folders that have `data` in them; links may lead to a dataset, but not to more folders of them."""
+    try:
+        entries = sorted(entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    except OSError:
+        return
+    for entry in entries:
+        if (entry / "data").exists():
+            yield entry.name
+        elif depth and not entry.is_symlink():
+            yield from (f"{entry.name}/{name}" for name in _folders(entry, depth - 1))
 
 
 def _spec(plan: DatasetPlan) -> EnvSpec | None:
-    """What makes the environment again, if that is known and can be said in words."""
+    """What makes the environment of the task again, if that is known and can be said in words."""
     if plan.environment is not None or plan.task is None:
-        return plan.environment
+        return None
     spec = copy.deepcopy(gym.spec(plan.task.environment))
     settings = {**plan.task.settings, **plan.settings}
     spec.max_episode_steps = settings.pop("max_episode_steps", spec.max_episode_steps)  # a wrapper's, not its own
@@ -206,9 +237,10 @@ def _fill(data: Path, plan: DatasetPlan, episodes: Iterable[Recorded]) -> None:
             **(OURS if plan.origin is None else plan.origin),
         }
     )
-    task = plan.task.name if plan.task is not None else plan.environment and plan.environment.id
-    if task is not None:
-        storage.update_metadata({"task": task})
+    if plan.environment is not None:
+        storage.update_metadata({"env_spec": plan.environment})
+    if plan.task is not None:
+        storage.update_metadata({"task": plan.task.name})
     about: list[dict[str, Any]] = []
 
     def buffers() -> Iterator[EpisodeBuffer]:

@@ -6,25 +6,23 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc.auditing.pooling import PARTLY_BAD, worth_keeping
 from robust_bc.auditing.results import Audit
-from robust_bc.auditing.sources import UNKNOWN
+from robust_bc.auditing.sources import UNKNOWN, source_of
+from robust_bc.data.minari_demonstrations import has_labels, read_labels, read_minari
+from robust_bc.data.minari_files import RecordedDataset, StoredEpisode, open_minari
 from robust_bc.demonstrations import MINIMUM_PAIRS
 from robust_bc.errors import RobustBCError
-from robust_bc.minari_source import LABELS_FILE, open_minari, read_labels, read_minari
 from robust_bc.rollouts import Episode
 from robust_bc.training.checkpoint import pairs_digest
 from robust_bc_demos.carried_over import history, infos_between, origin
 from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, write_dataset
 from robust_bc_envs.tasks import CARDS
-
-if TYPE_CHECKING:
-    from minari import MinariDataset
 
 Unit = Literal["auto", "episode", "pair"]
 UNITS = ("auto", "episode", "pair")
@@ -148,7 +146,7 @@ def filter_dataset(
     """
     folder = check_free(name, overwrite)
     dataset = open_minari(source)
-    if folder.resolve() == Path(dataset.storage.data_path).parent.resolve():
+    if folder.resolve() == dataset.folder.resolve():
         raise RobustBCError(f"'{name}' is the dataset to be filtered; take another id, and nothing is lost.")
     demonstrations = read_minari(dataset)
     if pairs_digest([demonstrations]) != audit.pairs_sha256:
@@ -162,12 +160,11 @@ def filter_dataset(
         raise RobustBCError(
             f"of {len(kept)} pairs {left} would be left, but at least {MINIMUM_PAIRS} are needed; keep more."
         )
-    labelled = (Path(dataset.storage.data_path).parent / LABELS_FILE).exists()
-    hidden = {"corrupt": read_labels(dataset)[kept].astype(np.uint8)} if labelled else None
-    spec = dataset.env_spec  # it may be of an environment that is not installed here, or of none that anybody knows
+    hidden = {"corrupt": read_labels(dataset)[kept].astype(np.uint8)} if has_labels(dataset) else None
+    made_in = dataset.environment  # it may be one that is not installed here, or none that anybody knows
     plan = DatasetPlan(
         name=name,
-        task=next((card for card in CARDS.values() if spec and card.environment == spec.id), None),
+        task=next((card for card in CARDS.values() if made_in and card.environment == made_in.id), None),
         observation_space=dataset.observation_space,
         action_space=dataset.action_space,
         description=(
@@ -175,7 +172,7 @@ def filter_dataset(
             f" seed {audit.seed}{history(dataset)}"
         ),
         command=command,
-        environment=spec,
+        environment=dataset.metadata.told.env_spec,
         origin=origin(dataset),
     )
     pieces = _Pieces(dataset, kept)
@@ -186,21 +183,20 @@ def filter_dataset(
 class _Pieces:
     """What stays of each episode, one after the other, and how much that is."""
 
-    def __init__(self, dataset: MinariDataset, kept: NDArray[np.bool_]) -> None:
+    def __init__(self, dataset: RecordedDataset, kept: NDArray[np.bool_]) -> None:
         self.dataset, self.kept = dataset, kept
         self.cut = self.written = 0
         self._counts: dict[str, list[int]] = {}
 
     def __iter__(self) -> Iterator[Recorded]:
-        dataset, first = self.dataset, 0
-        told = dataset.storage.get_episode_metadata(dataset.episode_indices)
-        for episode, about in zip(dataset.iterate_episodes(), told, strict=True):
+        first = 0
+        for episode in self.dataset.episodes(about=True, infos=True):
             mine = self.kept[first : first + len(episode)]
             first += len(episode)
-            self._count(str(about.get("source", UNKNOWN)), mine)
+            self._count(source_of(episode.about), mine)
             for begin, end in _runs(mine):
                 self.written += 1
-                yield _piece(episode, about, begin, end)
+                yield _piece(episode, begin, end)
 
     def _count(self, source: str, mine: NDArray[np.bool_]) -> None:
         here = self._counts.setdefault(source, [0, 0, 0, 0])
@@ -221,17 +217,17 @@ def _runs(kept: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(begin), int(end)) for begin, end in edges.reshape(-1, 2)]
 
 
-def _piece(episode: Any, about: dict[str, Any], begin: int, end: int) -> Recorded:
-    whole = (begin, end) == (0, len(episode))
+def _piece(episode: StoredEpisode, begin: int, end: int) -> Recorded:
+    whole, about = (begin, end) == (0, len(episode)), episode.about
     return Recorded(
         Episode(
-            seed=about.get("seed") if whole else None,
-            observations=np.asarray(episode.observations)[begin : end + 1],
-            actions=np.asarray(episode.actions)[begin:end],
-            rewards=np.asarray(episode.rewards, np.float64)[begin:end],
-            terminated=end == len(episode) and bool(episode.terminations[-1]),
+            seed=episode.seed if whole else None,
+            observations=episode.observations[begin : end + 1],
+            actions=episode.actions[begin:end],
+            rewards=episode.rewards[begin:end],
+            terminated=end == len(episode) and episode.terminated,
         ),
-        source=str(about.get("source", UNKNOWN)),
+        source=source_of(about),
         teacher=str(about.get("teacher", UNKNOWN)),
         more={key: value for key, value in about.items() if key not in OWN_ENTRIES} if whole else {},
         infos=None if episode.infos is None else infos_between(episode.infos, begin, end, len(episode)),

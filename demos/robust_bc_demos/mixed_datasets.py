@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector import VectorEnv
 
+from robust_bc.data.minari_demonstrations import has_labels
+from robust_bc.data.minari_files import RecordedDataset, open_minari
 from robust_bc.errors import RobustBCError
-from robust_bc.minari_source import LABELS_FILE, check_spaces, open_minari
 from robust_bc.rollouts import Episode, batch_size, episode_seeds, roll_out
 from robust_bc.seeding import check_seed
 from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, write_dataset
@@ -20,6 +21,7 @@ from robust_bc_demos.disturbing import Disturbed, check_disturbance
 from robust_bc_demos.mixing import Corrupter, Mix, check_mix, mix_episodes, mix_pairs
 from robust_bc_demos.teachers import Teacher, find_teacher
 from robust_bc_envs.batches import boxes, make_batch
+from robust_bc_envs.recorded import make_recorded, recorded_settings
 from robust_bc_envs.tasks import Task
 
 GOOD_STREAM, BAD_STREAM = 0, 1
@@ -48,6 +50,8 @@ class MixRequest:
     disturbance: float | None = None
     """How much the teachers' hands are shaken, as a share of half the action space; without, what the card says."""
     trust_pickle: bool = False
+    trust_dataset: str | None = None
+    """The dataset `clean`, if its environment may be made as its file says: that can run code."""
     settings: dict[str, Any] | None = None
     """Of the environment."""
 
@@ -126,13 +130,18 @@ class _Pool:
 
     def __init__(self, request: MixRequest, progress: Callable[[float, str], None] | None, rollouts: Rollouts) -> None:
         self.request, self.progress, self.rollouts = request, progress, rollouts
+        self.dataset: RecordedDataset | None = None
+        """Where good episodes come from, if not from a teacher."""
         if request.clean is None:
             self.settings = dict(request.settings or {})
             worlds = make_batch(request.task, 1, settings=self.settings)
             self.observation_space, self.action_space = boxes(worlds)
             worlds.close()
         else:
-            self.observation_space, self.action_space, self.settings = _about(request.clean, request.task)
+            self.dataset = _open(request.clean, request.task)
+            self.observation_space, self.action_space = self.dataset.observation_space, self.dataset.action_space
+            made_in = self.dataset.environment
+            self.settings = {} if made_in is None else recorded_settings(made_in)
 
     def teacher(self, name: str) -> Teacher:
         spaces_ = self.observation_space, self.action_space
@@ -140,18 +149,19 @@ class _Pool:
 
     def good(self) -> list[Episode]:
         request = self.request
-        if request.clean is not None:
-            return read_episodes(request.clean)
+        if self.dataset is not None:
+            return read_episodes(self.dataset)
         needed = 0 if request.pairs is None else request.pairs
         return self._known(request.good or request.task.good, GOOD_STREAM, needed)
 
     def bad(self, good: list[Episode]) -> list[Episode]:
         request = self.request
         if request.corrupt is not None:
-            seen, done, _ = _about(request.corrupt, request.task)
-            if (seen.shape, done.shape) != (self.observation_space.shape, self.action_space.shape):
+            bad = _open(request.corrupt, request.task)
+            sizes = bad.observation_space.shape, bad.action_space.shape
+            if sizes != (self.observation_space.shape, self.action_space.shape):
                 raise RobustBCError(f"datasets '{request.clean}' and '{request.corrupt}' have other spaces.")
-            return read_episodes(request.corrupt)
+            return read_episodes(bad)
         if request.clean is not None and request.bad is None:
             raise RobustBCError("rollout takes the bad teacher's own episodes; name them with --corrupt or --bad.")
         if request.pairs is not None:
@@ -178,7 +188,7 @@ class _Pool:
         shaken = self._disturbed(teacher)
         for _ in range(MOST_ROUNDS):
             seeds = episode_seeds(request.seed, count, stream)[len(episodes) :]
-            worlds = make_batch(request.task, batch_size(len(seeds)), settings=self.settings)
+            worlds = self._worlds(batch_size(len(seeds)))
             for done, episode in enumerate(roll_out(worlds, shaken or teacher, seeds), 1):
                 episodes.append(shaken.meant(episode) if shaken else episode)
                 if self.progress is not None:
@@ -188,6 +198,13 @@ class _Pool:
                 return episodes
             count *= 2
         raise RobustBCError(f"teacher '{name}' made only {len(episodes)} short episodes; ask for fewer pairs.")
+
+    def _worlds(self, count: int) -> VectorEnv[Any, Any, Any]:
+        request, recorded = self.request, None if self.dataset is None else self.dataset.environment
+        if self.dataset is None or recorded is None:
+            return make_batch(request.task, count, settings=self.settings)
+        trusted = request.trust_dataset is not None
+        return make_recorded(request.task, recorded, self.dataset.name, count, trusted=trusted)
 
     def _disturbed(self, teacher: Teacher) -> Disturbed | None:
         disturbance = _disturbance(self.request)
@@ -219,41 +236,34 @@ def _check_sources(request: MixRequest) -> None:
     for option, given in unused.items():
         if given:
             raise RobustBCError(f"{option} has no part in this mix (--how {request.how}); leave it out.")
+    if request.trust_dataset is not None and request.trust_dataset != request.clean:
+        raise RobustBCError(f"--trust-dataset names '{request.trust_dataset}', but --clean is '{request.clean}'.")
     if request.corrupt is not None and request.clean is None:
         raise RobustBCError("--corrupt names bad episodes for the good ones of --clean; give both or neither.")
 
 
-def _about(source: str, task: Task) -> tuple[spaces.Box, spaces.Box, dict[str, Any]]:
-    """Spaces and environment settings of a dataset that is fit for a mix of this task."""
+def _open(source: str, task: Task) -> RecordedDataset:
+    """A dataset that is fit for a mix of this task."""
     dataset = open_minari(source)
-    if (Path(dataset.storage.data_path).parent / LABELS_FILE).exists():
+    if has_labels(dataset):
         raise RobustBCError(
             f"dataset '{source}' is a mix itself, so its pairs are not all of one kind; name its parts."
         )
-    spec, settings = dataset.env_spec, {}
-    if spec is not None:
-        if spec.id != task.environment:
-            raise RobustBCError(f"dataset '{source}' is of {spec.id}, but task '{task.name}' is {task.environment}.")
-        settings = dict(spec.kwargs)
-        if spec.max_episode_steps != gym.spec(task.environment).max_episode_steps:
-            settings["max_episode_steps"] = spec.max_episode_steps
-    check_spaces(dataset, source)
-    if dataset.total_episodes == 0:
-        raise RobustBCError(f"dataset '{source}' has no episodes.")
-    return dataset.observation_space, dataset.action_space, settings
+    made_in = dataset.environment
+    if made_in is not None and made_in.id != task.environment:
+        raise RobustBCError(f"dataset '{source}' is of {made_in.id}, but task '{task.name}' is {task.environment}.")
+    return dataset
 
 
-def read_episodes(source: str) -> list[Episode]:
+def read_episodes(dataset: RecordedDataset) -> list[Episode]:
     """All episodes of a Minari dataset."""
-    dataset = open_minari(source)
-    metadata = dataset.storage.get_episode_metadata(dataset.episode_indices)
     return [
         Episode(
-            seed=about.get("seed"),
+            seed=episode.seed,
             observations=np.asarray(episode.observations, dataset.observation_space.dtype),
             actions=np.asarray(episode.actions, dataset.action_space.dtype),
-            rewards=np.asarray(episode.rewards, np.float64),
-            terminated=bool(episode.terminations[-1]),
+            rewards=episode.rewards,
+            terminated=episode.terminated,
         )
-        for episode, about in zip(dataset.iterate_episodes(), metadata, strict=True)
+        for episode in dataset.episodes(about=True)
     ]

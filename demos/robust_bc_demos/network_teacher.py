@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import save
 
-from robust_bc.errors import RobustBCError
-from robust_bc.files import as_json, write_all_whole
+from robust_bc.data.described_tensors import DescribedTensors
+from robust_bc.data.json_files import as_typed
+from robust_bc.data.tensor_files import Expected
+from robust_bc.errors import DamagedFileError
 
 CARD_FILE = "teacher.json"
-WEIGHTS_FILE = "model.safetensors"
-FORMAT = "robust-bc teacher 1"
+FILES = DescribedTensors("teacher", 2, CARD_FILE, "model.safetensors")
 CLIP = 10.0
 """Normalised observations are clipped here, as they were in training."""
 
@@ -61,38 +61,46 @@ class NetworkTeacher:
         for index, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             arrays |= {f"weight.{index}": weight, f"bias.{index}": bias}
         whole = {name: np.ascontiguousarray(array, np.float32) for name, array in arrays.items()}
-        card = {"format": FORMAT, "name": self.name, **self.card}
-        write_all_whole({folder / WEIGHTS_FILE: save(whole), folder / CARD_FILE: as_json(card)})
+        FILES.write(folder, {"name": self.name, **self.card}, save(whole))
+
+
+@dataclass(frozen=True)
+class TeacherCard:
+    """What every card says, and what a trained teacher's says besides."""
+
+    name: str
+    task: str | None = None
+    environment: str | None = None
+    role: str | None = None
+    rewarded_for: str | None = None
+    training: dict[str, Any] | None = None
+    measured: dict[str, Any] | None = None
 
 
 def read_card(folder: Path) -> dict[str, Any]:
     """The card alone: cheap, for tables."""
-    try:
-        card = json.loads((folder / CARD_FILE).read_text())
-        known = card["format"] == FORMAT
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise RobustBCError(f"'{folder}' is not a teacher: its {CARD_FILE} cannot be read.") from problem
-    if not known:
-        raise RobustBCError(f"'{folder / CARD_FILE}' has the format {card['format']!r}, but '{FORMAT}' is known.")
-    return dict(card)
+    card = FILES.description(folder)
+    card.pop("tensors_sha256", None)
+    as_typed(TeacherCard, card, str(folder / CARD_FILE))
+    return card
 
 
 def load_network_teacher(folder: Path) -> NetworkTeacher:
     """The teacher in a folder; nothing in it is executed."""
-    card = read_card(folder)
-    try:
-        arrays = load((folder / WEIGHTS_FILE).read_bytes())
-        layers = sum(name.startswith("weight.") for name in arrays)
-        teacher = NetworkTeacher(
-            name=str(card["name"]),
-            **{name: arrays[name] for name in ("mean", "scale", "low", "high")},
-            weights=tuple(arrays[f"weight.{index}"] for index in range(layers)),
-            biases=tuple(arrays[f"bias.{index}"] for index in range(layers)),
-            card=card,
-        )
-        shape = teacher.act(np.zeros((1, len(teacher.mean)))).shape
-        if shape != (1, len(teacher.low)):
-            raise ValueError(f"its action has the shape {shape}")
-    except (OSError, SafetensorError, KeyError, ValueError, IndexError) as problem:
-        raise RobustBCError(f"'{folder / WEIGHTS_FILE}' is not the network of a teacher: {problem}.") from problem
-    return teacher
+    card, tensors = FILES.read(folder, TeacherCard)
+    layers = sum(name.startswith("weight.") for name in tensors.arrays)
+    expected = {name: Expected((-1,)) for name in ("mean", "scale", *(f"bias.{index}" for index in range(layers)))}
+    expected |= {f"weight.{index}": Expected((-1, -1)) for index in range(layers)}
+    expected |= {name: Expected((-1,), finite=False) for name in ("low", "high")}  # an action may have no bounds
+    arrays = tensors.take(expected)
+    weights = tuple(arrays[f"weight.{index}"] for index in range(layers))
+    biases = tuple(arrays[f"bias.{index}"] for index in range(layers))
+    sizes = [len(arrays["mean"]), *(len(bias) for bias in biases)]
+    fits = layers > 0 and sizes[0] == len(arrays["scale"]) and sizes[-1] == len(arrays["low"]) == len(arrays["high"])
+    for weight, size in zip(weights, itertools.pairwise(sizes), strict=True):
+        fits &= weight.shape == size
+    if not fits or not (arrays["scale"] > 0).all() or not (arrays["low"] <= arrays["high"]).all():
+        raise DamagedFileError(f"'{tensors.path}' is not the network of a teacher: its tensors do not fit together.")
+    about = {name: value for name, value in asdict(card).items() if name != "name" and value is not None}
+    vectors = {name: arrays[name] for name in ("mean", "scale", "low", "high")}
+    return NetworkTeacher(name=card.name, weights=weights, biases=biases, card=about, **vectors)

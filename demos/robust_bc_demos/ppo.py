@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,15 +13,13 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from stable_baselines3 import PPO
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.utils import set_random_seed
 from stable_baselines3.common.vec_env import VecNormalize
-from torch import Tensor
 
-from robust_bc.errors import RobustBCError
+from robust_bc.data.tensor_files import Expected, read_sealed_tensors, sealed_tensors
+from robust_bc.errors import DamagedFileError, RobustBCError
 from robust_bc.files import write_whole
 from robust_bc_demos.network_teacher import NetworkTeacher
 from robust_bc_demos.sb3_worlds import BatchVecEnv
@@ -31,6 +30,7 @@ CHUNKS = 40
 """Episodes are cut off and random streams are renewed between chunks, whether or not a run is resumed there."""
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 STATISTICS = ("mean", "var", "count")
+LARGEST_COUNT = 2**62
 
 Report = Callable[[float, str], None]
 
@@ -76,10 +76,13 @@ class TeacherTraining:
         done = self.model.num_timesteps if hasattr(self, "model") else 0
         return self.task.ppo.learning_rate * max(0.0, 1.0 - done / self.steps)
 
-    def run(self, checkpoint: Path, report: Report) -> NetworkTeacher:
-        """Train to the end, with a checkpoint after every chunk; from the last one, if there is one."""
+    def run(self, checkpoint: Path, report: Report, say: Callable[[str], None] = warnings.warn) -> NetworkTeacher:
+        """Train to the end, with a checkpoint after every chunk; from the last one, if there is one undamaged."""
         if checkpoint.exists():
-            self._restore(checkpoint)
+            try:
+                self._restore(checkpoint)
+            except DamagedFileError as problem:
+                say(f"note: {str(problem).rstrip('.')}; training begins anew.")
         chunk_steps = max(1, self.steps // CHUNKS)
         while self.model.num_timesteps < self.steps:
             # One number for each chunk, the same whether the run was stopped before it or not.
@@ -122,26 +125,26 @@ class TeacherTraining:
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
     def _state(self) -> bytes:
-        tensors: dict[str, Tensor] = {f"policy.{n}": t for n, t in self.model.policy.state_dict().items()}
+        arrays = {f"policy.{name}": tensor.numpy() for name, tensor in self.model.policy.state_dict().items()}
         for index, state in self.model.policy.optimizer.state_dict()["state"].items():
-            tensors |= {f"adam.{index}.{name}": state[name] for name in ADAM_STATE}
-        for kind, statistics in (("observation", self.normalised.obs_rms), ("return", self.normalised.ret_rms)):
-            tensors |= {f"{kind}.{n}": torch.tensor(getattr(statistics, n), dtype=torch.float64) for n in STATISTICS}
-        about = {"mark": self._mark(), "chunk": str(self.chunk), "steps": str(self.model.num_timesteps)}
-        return save({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata=about)
+            arrays |= {f"adam.{index}.{name}": state[name].numpy() for name in ADAM_STATE}
+        for kind, statistics in self._statistics().items():
+            arrays |= {f"{kind}.{name}": np.asarray(getattr(statistics, name), np.float64) for name in STATISTICS}
+        arrays["mark"] = np.frombuffer(bytes.fromhex(self._mark()), np.uint8)
+        arrays["progress"] = np.array([self.chunk, self.model.num_timesteps], np.int64)
+        return sealed_tensors(arrays)
 
     def _restore(self, checkpoint: Path) -> None:
-        try:
-            with safe_open(checkpoint, framework="pt") as file:
-                about = file.metadata()
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            same = about["mark"] == self._mark()
-            chunk, steps = int(about["chunk"]), int(about["steps"])
-        except (SafetensorError, OSError, KeyError, ValueError, TypeError) as problem:
-            raise RobustBCError(f"'{checkpoint}' is not a whole checkpoint of a teacher; remove it.") from problem
-        if not same:
+        found = read_sealed_tensors(checkpoint)
+        mark = found.take({"mark": Expected((32,), np.uint8)}, others=True)["mark"]
+        if mark.tobytes().hex() != self._mark():
             raise RobustBCError(f"'{checkpoint}' was made with another task, seed or settings; remove it.")
+        arrays = found.take(self._expected())
+        chunk, steps = arrays["progress"].tolist()
+        if not (0 < chunk <= LARGEST_COUNT and 0 < steps <= LARGEST_COUNT):
+            raise DamagedFileError(f"'{checkpoint}' tells a progress of {chunk} chunks and {steps} steps.")
         policy = self.model.policy
+        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         policy.load_state_dict({n.removeprefix("policy."): t for n, t in tensors.items() if n.startswith("policy.")})
         optimiser: dict[str, Any] = policy.optimizer.state_dict()
         optimiser["state"] = {
@@ -149,8 +152,24 @@ class TeacherTraining:
             for index in range(len(list(policy.parameters())))
         }
         policy.optimizer.load_state_dict(optimiser)
-        for kind, statistics in (("observation", self.normalised.obs_rms), ("return", self.normalised.ret_rms)):
+        for kind, statistics in self._statistics().items():
             for name in STATISTICS:
-                value = tensors[f"{kind}.{name}"].numpy()
+                value = arrays[f"{kind}.{name}"]
                 setattr(statistics, name, value if value.ndim else float(value))
         self.chunk, self.model.num_timesteps = chunk, steps
+
+    def _statistics(self) -> dict[str, Any]:
+        return {"observation": self.normalised.obs_rms, "return": self.normalised.ret_rms}
+
+    def _expected(self) -> dict[str, Expected]:
+        """What a checkpoint of this training holds."""
+        policy = self.model.policy
+        expected = {f"policy.{name}": Expected(tuple(tensor.shape)) for name, tensor in policy.state_dict().items()}
+        for index, parameter in enumerate(policy.parameters()):
+            expected[f"adam.{index}.step"] = Expected(())
+            expected |= {f"adam.{index}.{name}": Expected(tuple(parameter.shape)) for name in ADAM_STATE[1:]}
+        for kind, statistics in self._statistics().items():
+            expected |= {
+                f"{kind}.{name}": Expected(np.shape(getattr(statistics, name)), np.float64) for name in STATISTICS
+            }
+        return expected | {"mark": Expected((32,), np.uint8), "progress": Expected((2,), np.int64)}

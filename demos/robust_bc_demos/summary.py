@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robust_bc.auditing.sources import source_of
+from robust_bc.data.minari_demonstrations import has_labels, read_labels
+from robust_bc.data.minari_files import StoredEpisode, open_minari
 from robust_bc.errors import RobustBCError
 from robust_bc.files import write_whole
-from robust_bc.minari_source import LABELS_FILE, check_spaces, open_minari, read_labels
 from robust_bc_demos.teachers import limits
 
 BINS = 24
@@ -57,33 +59,24 @@ class DatasetSummary:
 def summarise(name: str) -> DatasetSummary:
     """Read a dataset once and count."""
     dataset = open_minari(name)
-    check_spaces(dataset, name)
-    about = dict(dataset.storage.metadata)
-    episodes = list(dataset.iterate_episodes())
-    if not episodes:
-        raise RobustBCError(f"dataset '{name}' has no episodes.")
-    metadata = list(dataset.storage.get_episode_metadata(dataset.episode_indices))
-    sources: dict[str, list[int]] = {}
-    for index, told in enumerate(metadata):
-        sources.setdefault(str(told.get("source", "unknown")), []).append(index)
-    labelled = (Path(dataset.storage.data_path).parent / LABELS_FILE).exists()
+    told = dataset.metadata.told
+    episodes = list(dataset.episodes(about=True))
+    sources: dict[str, list[StoredEpisode]] = {}
+    for episode in episodes:
+        sources.setdefault(source_of(episode.about), []).append(episode)
     actions = np.concatenate([episode.actions for episode in episodes])
     edges, counts = histograms(actions, *limits(dataset.action_space))
-    spec = dataset.env_spec
     return DatasetSummary(
         dataset=name,
-        environment=None if spec is None else spec.id,
-        description=str(about.get("description", "")),
-        made_by=str(about.get("algorithm_name", "")),
+        environment=None if dataset.environment is None else dataset.environment.id,
+        description=told.description or "",
+        made_by=told.algorithm_name or "",
         episodes=len(episodes),
         pairs=len(actions),
         observation_size=dataset.observation_space.shape[0],
         action_size=actions.shape[1],
-        corrupt_known=int(read_labels(dataset).sum()) if labelled else None,
-        sources=[
-            _of_source(source, [episodes[index] for index in mine], [metadata[index] for index in mine])
-            for source, mine in sorted(sources.items())
-        ],
+        corrupt_known=int(read_labels(dataset).sum()) if has_labels(dataset) else None,
+        sources=[_of_source(source, mine) for source, mine in sorted(sources.items())],
         edges=edges,
         counts=counts,
     )
@@ -102,11 +95,13 @@ def histograms(
     return edges, counts
 
 
-def _of_source(source: str, episodes: Sequence[Any], metadata: Sequence[dict[str, Any]]) -> SourceSummary:
+def _of_source(source: str, episodes: Sequence[StoredEpisode]) -> SourceSummary:
     returns = np.array([float(np.sum(episode.rewards)) for episode in episodes])
-    lengths = np.array([len(episode.actions) for episode in episodes])
+    lengths = np.array([len(episode) for episode in episodes])
     told = [
-        name for name, value in metadata[0].items() if name not in NO_METRICS and np.issubdtype(type(value), np.number)
+        name
+        for name in episodes[0].about
+        if name not in NO_METRICS and all(isinstance(episode.about.get(name), np.number) for episode in episodes)
     ]
     return SourceSummary(
         source=source,
@@ -115,7 +110,7 @@ def _of_source(source: str, episodes: Sequence[Any], metadata: Sequence[dict[str
         return_mean=float(returns.mean()),
         return_std=float(returns.std()),
         length_mean=float(lengths.mean()),
-        metrics={name: float(np.mean([about.get(name, np.nan) for about in metadata])) for name in told},
+        metrics={name: float(np.mean([episode.about[name] for episode in episodes])) for name in told},
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from robust_bc.data.json_files import parse_json, read_json
 from robust_bc.errors import RobustBCError
 from robust_bc.rollouts import Actor
 from robust_bc_demos.drivers import STYLES, ScriptedDriver
@@ -97,7 +97,7 @@ class PolicyTeacher:
 def shipped_cards() -> list[dict[str, Any]]:
     """The cards of all teachers that ship: networks, sorted by name, and the scripted drivers."""
     networks = [read_card(path.parent) for path in sorted(SHIPPED.glob(f"*/{CARD_FILE}"))]
-    measured = json.loads((SHIPPED / DRIVERS_FILE).read_text())
+    measured = read_json(SHIPPED / DRIVERS_FILE)
     drivers = [{"name": name, "task": DRIVING, "role": name, "measured": measured[name]} for name in STYLES]
     return networks + drivers
 
@@ -159,7 +159,7 @@ def _load_sb3(path: Path, trust_pickle: bool, observation_space: spaces.Box, act
 
     try:
         with zipfile.ZipFile(path) as archive:
-            settings = json.loads(archive.read("data"))
+            settings = parse_json(archive.read("data"), f"{path}/data")
         # The file does not name its algorithm; each has a setting that no other has.
         marks = {"clip_range": sb3.PPO, "target_entropy": sb3.SAC, "policy_delay": sb3.TD3, "exploration_rate": sb3.DQN}
         algorithm: Any = next((kind for mark, kind in marks.items() if mark in settings), sb3.A2C)

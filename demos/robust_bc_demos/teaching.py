@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+import warnings
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,7 @@ def train_teacher(
     steps: int | None = None,
     command: str,
     episodes: int = MEASURED_EPISODES,
+    say: Callable[[str], None] = warnings.warn,
 ) -> NetworkTeacher:
     """Train, measure and write; a run that was stopped goes on from its checkpoint, to the same bits."""
     if role not in ROLES:
@@ -47,7 +50,7 @@ def train_teacher(
         raise RobustBCError(f"'{folder}' already has a teacher; name a new folder.")
     training = TeacherTraining(task, role, seed, steps)
     try:
-        teacher = training.run(folder / CHECKPOINT, report)
+        teacher = training.run(folder / CHECKPOINT, report, say)
     finally:
         training.close()
     report(1.0, f"measuring over {episodes} episodes")

@@ -2,40 +2,55 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+import numpy as np
+from safetensors.numpy import save
 
 from robust_bc.auditing.estimates import Estimate
 from robust_bc.auditing.results import Audit
-from robust_bc.errors import RobustBCError
-from robust_bc.files import as_json, write_all_whole
+from robust_bc.data.described_tensors import DescribedTensors
+from robust_bc.data.tensor_files import Expected
+from robust_bc.errors import DamagedFileError, RobustBCError
 
-AUDIT_FILE = "audit.json"
-PAIRS_FILE = "pairs.safetensors"
-FORMAT = "robust-bc audit"
-VERSION = 1
-ARRAYS = ("quality", "spread", "conflict", "foreign", "episodes")
+FILES = DescribedTensors("audit", 2, "audit.json", "pairs.safetensors")
+ARRAYS = {name: Expected((-1,), np.float64) for name in ("quality", "spread", "conflict", "foreign")} | {
+    "episodes": Expected((-1,), np.int64)
+}
+
+
+@dataclass(frozen=True)
+class AuditDescription:
+    """What stands in audit.json; the tables are for its readers and are computed anew from the pairs."""
+
+    dataset: str | None
+    pairs: int
+    episodes: int
+    suspect_pairs: int
+    flagged_episodes: int | None
+    rate: Estimate
+    alarm: bool
+    method: str
+    settings: dict[str, Any]
+    seed: int
+    pairs_sha256: str
+    explains: bool
+    settled: bool
+    sources: tuple[str, ...] | None
+    source_table: list[dict[str, Any]]
+    episode_table: list[dict[str, Any]]
 
 
 def save_audit(audit: Audit, folder: Path) -> Path:
     """Both files, or none of them."""
-    numbers = save({name: getattr(audit, name) for name in ARRAYS})
-    content = {**describe(audit), "pairs_file_sha256": hashlib.sha256(numbers).hexdigest()}
-    write_all_whole({folder / PAIRS_FILE: numbers, folder / AUDIT_FILE: as_json(content)})
-    return folder
+    return FILES.write(folder, describe(audit), save({name: getattr(audit, name) for name in ARRAYS}))
 
 
 def describe(audit: Audit) -> dict[str, Any]:
     """All but the numbers of each pair, as plain objects; one-step episodes would only repeat their pairs."""
     return {
-        "format": FORMAT,
-        "version": VERSION,
         "dataset": audit.dataset,
         "pairs": len(audit),
         "episodes": len(audit.grouping.names),
@@ -58,46 +73,22 @@ def describe(audit: Audit) -> dict[str, Any]:
 def load_audit(folder: str | Path) -> Audit:
     """The audit that `robust-bc audit --out` or `Audit.save` left in a folder; its tables are computed anew."""
     place = Path(folder).expanduser()
+    for name in (FILES.description_file, FILES.tensors_file):
+        if not (place / name).exists():
+            raise RobustBCError(f"'{place}' has no audit: {name} is missing; robust-bc audit makes one.")
     try:
-        content = json.loads((place / AUDIT_FILE).read_bytes())
-        numbers = (place / PAIRS_FILE).read_bytes()
-    except FileNotFoundError as problem:
-        raise RobustBCError(
-            f"'{place}' has no audit: {Path(problem.filename).name} is missing; robust-bc audit makes one."
-        ) from problem
-    except (OSError, ValueError) as problem:
-        raise RobustBCError(f"'{place / AUDIT_FILE}' is damaged; make the audit anew by robust-bc audit.") from problem
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise RobustBCError(f"'{place / AUDIT_FILE}' is not an audit of robust-bc.")
-    if content.get("version") != VERSION:
-        raise RobustBCError(
-            f"'{place / AUDIT_FILE}' is of version {content.get('version')}, but {VERSION} is read; make it anew."
-        )
-    if content.get("pairs_file_sha256") != hashlib.sha256(numbers).hexdigest():
-        raise RobustBCError(
-            f"'{place / PAIRS_FILE}' is damaged, or of another audit than {AUDIT_FILE}; make the audit anew."
-        )
-    return _assemble(content, numbers, place)
-
-
-def _assemble(content: dict[str, Any], numbers: bytes, place: Path) -> Audit:
-    try:
-        sources, dataset = content["sources"], content["dataset"]
+        content, tensors = FILES.read(place, AuditDescription)
         return Audit(
-            **{name: values for name, values in load(numbers).items() if name in ARRAYS},
-            rate=Estimate(**content["rate"]),
-            method=str(content["method"]),
-            settings=dict(content["settings"]),
-            seed=int(content["seed"]),
-            dataset=None if dataset is None else str(dataset),
-            pairs_sha256=str(content["pairs_sha256"]),
-            sources=None if sources is None else tuple(sources),
-            explains=bool(content["explains"]),
-            settled=bool(content["settled"]),
+            **tensors.take(ARRAYS),
+            rate=content.rate,
+            method=content.method,
+            settings=content.settings,
+            seed=content.seed,
+            dataset=content.dataset,
+            pairs_sha256=content.pairs_sha256,
+            sources=content.sources,
+            explains=content.explains,
+            settled=content.settled,
         )
     except RobustBCError as problem:
-        raise RobustBCError(f"'{place}' is no audit that can be used: {problem}") from problem
-    except (SafetensorError, KeyError, TypeError, ValueError) as problem:
-        raise RobustBCError(
-            f"'{place}' is no whole audit ({type(problem).__name__}: {problem}); make it anew by robust-bc audit."
-        ) from problem
+        raise DamagedFileError(f"{str(problem).rstrip('.')}; make the audit anew by robust-bc audit.") from problem

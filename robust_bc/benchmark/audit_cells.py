@@ -14,6 +14,7 @@ from robust_bc.benchmark.cell_cache import now
 from robust_bc.benchmark.control_cells import Key
 from robust_bc.benchmark.detectors import Detection
 from robust_bc.demonstrations import Demonstrations
+from robust_bc.errors import RobustBCError
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -39,6 +40,10 @@ class AuditCell:
     seconds: float = 0.0
     finished: str = ""
     """When, in UTC."""
+
+    def __post_init__(self) -> None:
+        if self.dropped is not None and not set(self.dropped) <= {"0", "1"}:
+            raise RobustBCError("dropped is a 0 or a 1 for each pair.")
 
     @property
     def error(self) -> float | None:

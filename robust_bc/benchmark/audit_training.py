@@ -60,6 +60,8 @@ def kept(mix: Demonstrations, audit: AuditCell) -> Demonstrations:
     if audit.failure is not None or audit.dropped is None:
         raise RobustBCError(f"there is no audit to filter by: {audit.failure or 'it gave no probabilities.'}")
     keep = np.array([mark == "0" for mark in audit.dropped])
+    if len(keep) != len(mix):
+        raise RobustBCError(f"the audit is of {len(keep)} pairs, but there are {len(mix)}.")
     if keep.sum() < MINIMUM_PAIRS:
         raise RobustBCError(f"the audit leaves {keep.sum()} of {len(keep)} pairs, too few to train on.")
     return mix.select(keep)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from robust_bc.data.json_files import as_typed, read_json, sealed, unsealed
+from robust_bc.errors import DamagedFileError
 from robust_bc.files import is_aside_of, write_all_whole
 from robust_bc.interrupts import interrupts_held
 
@@ -36,7 +38,7 @@ AnyCell = TypeVar("AnyCell", bound=Kept)
 class CellCache(Generic[AnyKey, AnyCell]):
     """Cells of one kind in a folder."""
 
-    def __init__(self, folder: Path, kind: Callable[..., AnyCell]) -> None:
+    def __init__(self, folder: Path, kind: type[AnyCell]) -> None:
         self.folder, self.kind = folder, kind
         self.unreadable: list[Path] = []
         self.outdated: list[Path] = []
@@ -45,15 +47,17 @@ class CellCache(Generic[AnyKey, AnyCell]):
     def read(self, key: AnyKey, fingerprint: Mapping[str, Any]) -> AnyCell | None:
         """The finished cell, unless there is none or it belongs to other settings."""
         path = self.folder / key.path
+        if not path.exists():
+            return None
         try:
-            content = json.loads(path.read_text())
-            if content["fingerprint"] != plain(fingerprint):
+            content = unsealed(read_json(path), str(path))
+            if content.get("fingerprint") != plain(fingerprint):
                 self.outdated.append(path)
                 return None
-            return self.kind(key=key, **content["cell"])
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError):
+            cell = content.get("cell")
+            given = {**cell, "key": asdict(key)} if isinstance(cell, dict) else cell  # type: ignore[call-overload]
+            return as_typed(self.kind, given, str(path))
+        except DamagedFileError:
             self.unreadable.append(path)
             return None
 
@@ -63,9 +67,8 @@ class CellCache(Generic[AnyKey, AnyCell]):
         for cell, fingerprint in cells:
             content = asdict(cell)
             del content["key"]
-            files[self.folder / cell.key.path] = (
-                json.dumps({"fingerprint": plain(fingerprint), "cell": content}, allow_nan=False) + "\n"
-            )
+            kept = sealed({"fingerprint": plain(fingerprint), "cell": content})
+            files[self.folder / cell.key.path] = json.dumps(kept, allow_nan=False) + "\n"
         with interrupts_held():
             write_all_whole(files)
             for path in files:  # what a process left behind that was killed while it wrote this very cell

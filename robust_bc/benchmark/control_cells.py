@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from robust_bc.benchmark.cell_cache import CellCache
+from robust_bc.errors import RobustBCError
 
 FORMAT = 1
 """Of a cell's file. Whoever changes what a cell means, in its file or by code that no setting tells of (a loss, a head,
@@ -42,6 +43,37 @@ class Key:
 
 
 @dataclass(frozen=True)
+class LearningCurve:
+    """A thinned one: values[name][step]."""
+
+    names: list[str]
+    steps: list[int]
+    values: list[Numbers]
+
+    def __post_init__(self) -> None:
+        if not self.names or len(self.values) != len(self.names) or _lengths(self.values) != {len(self.steps)}:
+            raise RobustBCError("a learning curve has a value for each name and step.")
+
+
+@dataclass(frozen=True)
+class PairCorrelations:
+    """What ρ says about each training pair: see `control_units.correlations`."""
+
+    rho: Numbers
+    distance: Numbers
+    corrupt: str
+    """A 1 for each corrupt pair, a 0 for each clean one."""
+
+    def __post_init__(self) -> None:
+        if _lengths([self.rho, self.distance]) != {len(self.corrupt)} or not set(self.corrupt) <= {"0", "1"}:
+            raise RobustBCError("each pair has a ρ, a distance, and a 0 or a 1.")
+
+
+def _lengths(lists: Iterable[Numbers]) -> set[int]:
+    return {len(numbers) for numbers in lists}
+
+
+@dataclass(frozen=True)
 class Cell:
     """What was measured of one policy, one entry per episode; an episode that failed has None."""
 
@@ -50,15 +82,18 @@ class Cell:
     """By name: return, length and every metric of the task. Empty if there was no policy to measure."""
     failure: str | None = None
     """One sentence if the fit or any episode failed; such a cell counts in no mean."""
-    history: dict[str, Any] | None = field(default=None, repr=False)
-    """Thinned learning curve: names, steps, and values[name][step]."""
-    correlation: dict[str, Any] | None = field(default=None, repr=False)
-    """Of the training pairs, for methods with ρ: see `control_units.correlations`."""
+    history: LearningCurve | None = field(default=None, repr=False)
+    correlation: PairCorrelations | None = field(default=None, repr=False)
+    """For methods with ρ."""
     fit_seconds: float = 0.0
     """This cell's part of the time of its fleet."""
     evaluate_seconds: float = 0.0
     finished: str = ""
     """When, in UTC."""
+
+    def __post_init__(self) -> None:
+        if len(_lengths(self.episodes.values())) > 1:
+            raise RobustBCError("each episode has a number for each metric.")
 
     def values(self, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """One number for each episode."""

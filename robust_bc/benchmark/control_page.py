@@ -84,13 +84,14 @@ def _curves(results: Results, task: str, how: str, rate: float) -> list[Block]:
     """The total loss of each method, mean over seeds, with the lowest and the highest of them."""
     series = []
     for method in (*results.plan.methods, ORACLE):
-        histories = [cell.history for cell in results.sound(task, how, rate, method).values() if cell.history]
+        found = [cell.history for cell in results.sound(task, how, rate, method).values() if cell.history]
+        histories = [history for history in found if history.steps == found[0].steps]  # others cannot be averaged
         if not histories:
             continue
-        total = np.array([history["values"][0] for history in histories], np.float64)  # (seeds, points), None is NaN
+        total = np.array([history.values[0] for history in histories], np.float64)  # (seeds, points), None is NaN
         middle, low, high = total.mean(0), total.min(0), total.max(0)
         series.append(
-            Series(method, histories[0]["steps"], middle.tolist(), low.tolist(), high.tolist(), dashed=method == ORACLE)
+            Series(method, histories[0].steps, middle.tolist(), low.tolist(), high.tolist(), dashed=method == ORACLE)
         )
     if not series:
         return []
@@ -121,8 +122,9 @@ def _scatter(cell: Cell, method: str, rate: float) -> Scatter:
     assert cell.correlation is not None
     series = []
     for label, name in (("0", "clean pairs"), ("1", "corrupt pairs")):
-        mine = [index for index, mark in enumerate(cell.correlation["corrupt"]) if mark == label]
-        x, y = ([cell.correlation[part][index] for index in mine] for part in ("distance", "rho"))
+        mine = [index for index, mark in enumerate(cell.correlation.corrupt) if mark == label]
+        x = [np.nan if away is None else away for away in (cell.correlation.distance[index] for index in mine)]
+        y = [cell.correlation.rho[index] for index in mine]
         if mine:
             series.append(Series(name, x, y))
     return Scatter(

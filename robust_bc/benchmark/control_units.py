@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from robust_bc.benchmark.cell_cache import now
 from robust_bc.benchmark.contenders import find_contender
-from robust_bc.benchmark.control_cells import EXPERT, Cell, Key
+from robust_bc.benchmark.control_cells import EXPERT, Cell, Key, LearningCurve, PairCorrelations
 from robust_bc.benchmark.control_plan import EVALUATION_SEED, ControlPlan
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
@@ -170,21 +170,21 @@ def failure_of(evaluation: Evaluation) -> str | None:
     return f"{len(failed)} of {len(evaluation.rows)} episodes failed: {failed[0]['failure']}"
 
 
-def thinned_history(policy: Policy) -> dict[str, Any] | None:
+def thinned_history(policy: Policy) -> LearningCurve | None:
     """At most so many points of the learning curve, evenly apart and with the last one."""
     history = policy.history
     if history is None or not history.steps:
         return None
     chosen = np.unique(np.linspace(0, len(history.steps) - 1, CURVE_POINTS).round().astype(int)).tolist()
     values = np.stack([history.values[index].mean(1) for index in chosen], axis=1)  # (names, points)
-    return {
-        "names": list(history.names),
-        "steps": [int(history.steps[index]) for index in chosen],
-        "values": [[_number(f"{value:.5g}") for value in row] for row in values],
-    }
+    return LearningCurve(
+        names=list(history.names),
+        steps=[int(history.steps[index]) for index in chosen],
+        values=[[_number(f"{value:.5g}") for value in row] for row in values],
+    )
 
 
-def correlations(policy: Policy, pairs: Demonstrations) -> dict[str, Any] | None:
+def correlations(policy: Policy, pairs: Demonstrations) -> PairCorrelations | None:
     """What ρ says about each training pair (x, y), beside the truth that was hidden; None for methods without ρ.
 
     `rho` is Σ_k r_k ρ_k with the responsibilities r_k ∝ π_k N(y; μ_k, Σ_k): the correlation with the target of the
@@ -201,11 +201,11 @@ def correlations(policy: Policy, pairs: Demonstrations) -> dict[str, Any] | None
     responsibilities = np.exp(joint - logsumexp(joint, axis=-1, keepdims=True))
     rho = (responsibilities * mixture.correlations).sum(-1).mean(0)  # (N,)
     away = (pairs.actions - policy.predict(pairs.observations)[0]) / policy.normalisation.actions.scale  # (N, D)
-    return {
-        "rho": [_number(value) for value in np.round(rho, 4)],
-        "distance": [_number(value) for value in np.round(np.sqrt((away**2).mean(1)), 4)],
-        "corrupt": "".join("1" if label else "0" for label in pairs.corrupt),
-    }
+    return PairCorrelations(
+        rho=[_number(value) for value in np.round(rho, 4)],
+        distance=[_number(value) for value in np.round(np.sqrt((away**2).mean(1)), 4)],
+        corrupt="".join("1" if label else "0" for label in pairs.corrupt),
+    )
 
 
 def _number(value: Any) -> float | None:

@@ -62,11 +62,12 @@ def execute(arguments: AuditArguments, command: str) -> None:
     from robust_bc.auditing.audits import audit
     from robust_bc.auditing.page import audit_page
     from robust_bc.auditing.sources import read_sources
-    from robust_bc.auditing.storage import AUDIT_FILE, PAIRS_FILE, describe
+    from robust_bc.auditing.storage import FILES, describe
     from robust_bc.auditing.truth import compare
     from robust_bc.cli.audit_replays import audit_replay
+    from robust_bc.data.minari_demonstrations import read_labels, read_minari
+    from robust_bc.data.minari_files import open_minari
     from robust_bc.files import write_whole
-    from robust_bc.minari_source import open_minari, read_labels, read_minari
     from robust_bc.report import write_page
 
     dataset = open_minari(arguments.dataset)
@@ -88,7 +89,7 @@ def execute(arguments: AuditArguments, command: str) -> None:
     truth = None if labels is None else compare(found, labels)
     found.save(out)
     write_page(out / REPORT, audit_page(found, _facts(found, command), truth, audit_replay(dataset, found)))
-    written = [str(out / name) for name in (AUDIT_FILE, PAIRS_FILE, REPORT)]
+    written = [str(out / name) for name in (FILES.description_file, FILES.tensors_file, REPORT)]
     if arguments.json:
         about = {} if truth is None else {"truth": dataclasses.asdict(truth)}
         print_json({"command": command, **describe(found), **about, "files": written})

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robust_bc.cli.replays import OUTCOMES
+from robust_bc.errors import RobustBCError
 
 if TYPE_CHECKING:
-    from minari import MinariDataset
-
     from robust_bc.auditing.moments import Moment
     from robust_bc.auditing.results import Audit, EpisodeQuality
+    from robust_bc.data.minari_files import RecordedDataset
     from robust_bc.recording import Episode
     from robust_bc.report import Block, ReplayEpisode
 
@@ -24,14 +24,15 @@ SAME = 1e-4
 TITLE = "Replay of the worst episodes"
 
 
-def audit_replay(dataset: MinariDataset, audit: Audit) -> list[Block]:
+def audit_replay(dataset: RecordedDataset, audit: Audit) -> list[Block]:
     """The worst episodes as films, or one sentence why there are none; nothing for any task but lane driving."""
     from robust_bc_envs import LANE_DRIVING
 
-    if dataset.env_spec is None or dataset.env_spec.id != LANE_DRIVING:
+    if dataset.environment is None or dataset.environment.id != LANE_DRIVING:
         return []
     from robust_bc.auditing.moments import own_moments
     from robust_bc.report import Replay, Text
+    from robust_bc_envs.lane_env import make_settings
     from robust_bc_envs.replaying import replay_lane_driving
 
     if audit.single_pairs:
@@ -39,7 +40,11 @@ def audit_replay(dataset: MinariDataset, audit: Audit) -> list[Block]:
     rows = audit.episode_table(REPLAYED)
     worst = [row for row in rows if row.flagged] or rows  # no film of a good one under the title of the bad
     moments = own_moments(audit, [row.episode for row in worst])
-    settings = dict(dataset.env_spec.kwargs)
+    settings = dict(dataset.environment.kwargs)
+    try:
+        make_settings(settings)
+    except RobustBCError as problem:
+        return [Text(TITLE, [f"There is no film, for the dataset tells of a road that cannot be: {problem}"])]
     played: list[ReplayEpisode] = []
     road: dict[str, Any] = {}
     without: list[int] = []
@@ -69,20 +74,17 @@ def _listed(episodes: Sequence[int]) -> str:
     return f"episode{'s' * (len(episodes) > 1)} {', '.join(map(str, episodes))}"
 
 
-def _recorded(dataset: MinariDataset, index: int) -> Episode:
+def _recorded(dataset: RecordedDataset, index: int) -> Episode:
     """One episode by its place in the dataset, which is its number in the audit."""
     from robust_bc.recording import Episode
 
-    chosen = [dataset.episode_indices[index]]
-    (told,) = dataset.storage.get_episode_metadata(chosen)
-    (episode,) = dataset.iterate_episodes(chosen)
-    seed = told.get("seed")
+    (episode,) = dataset.episodes([index], about=True)
     return Episode(
-        seed=None if seed is None else int(seed),
-        observations=np.asarray(episode.observations),
-        actions=np.asarray(episode.actions),
-        rewards=np.asarray(episode.rewards, np.float64),
-        terminated=bool(episode.terminations[-1]),
+        seed=episode.seed,
+        observations=episode.observations,
+        actions=episode.actions,
+        rewards=episode.rewards,
+        terminated=episode.terminated,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robust_bc.cli.arguments import parse
-from robust_bc.cli.console import print_json, show
+from robust_bc.cli.console import print_json, say, show
 from robust_bc.cli.tables import print_table
 
 
@@ -19,9 +19,12 @@ def datasets(json: bool = False) -> None:
     """
     from robust_bc_demos.datasets import local_datasets
 
-    rows = local_datasets()
+    found = local_datasets()
+    rows = found.rows
+    for sentence in found.damaged:
+        say(f"note: {sentence}")
     if json:
-        print_json({"datasets": rows})
+        print_json({"datasets": rows, "damaged": found.damaged})
     elif not rows:
         show("there are no datasets yet; robust-bc collect and robust-bc mix make some.")
     else:

@@ -49,6 +49,9 @@ class MixArguments:
     """Replace a dataset of that id."""
     trust_pickle: bool = False
     """Read a Stable-Baselines3 .zip, which can run code."""
+    trust_dataset: str | None = None
+    """The dataset of --clean once more, if its environment may be made by the entry point, wrappers and settings that
+    its file names, which can run code."""
     json: bool = False
     """Print one JSON object instead of text."""
 

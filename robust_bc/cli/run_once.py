@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from robust_bc.data.json_files import read_json
 
 
 def run_once(command: str, out: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -17,8 +18,7 @@ def run_once(command: str, out: Path, settings: Mapping[str, Any]) -> dict[str, 
     """
     given = f"{command} --out {out}"
     finished = out / "benchmark.json"
-    before = json.loads(finished.read_text()) if finished.exists() else {}
+    before = read_json(finished) if finished.exists() else {}
     if before.get("command") != given or before.get("method_settings") != settings:
         subprocess.run([sys.executable, "-m", "robust_bc.cli.main", *given.split()[1:]], check=True)
-    content: dict[str, Any] = json.loads(finished.read_text())
-    return content
+    return read_json(finished)

@@ -56,6 +56,7 @@ def run(args: Sequence[str]) -> None:
                 steps=arguments.steps,
                 episodes=arguments.episodes,
                 command=command_line("teach", args),
+                say=say,
             )
         except KeyboardInterrupt:
             say(f"stopped; the same command goes on from the last checkpoint in {arguments.out}, if there is one.")

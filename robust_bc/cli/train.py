@@ -84,6 +84,7 @@ def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
                 progress=lambda state: bar(
                     state.done / state.total, "" if state.loss is None else f"loss {state.loss:.4g}"
                 ),
+                say=say,
                 **settings,
             )
         except KeyboardInterrupt:

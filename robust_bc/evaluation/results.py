@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
+from robust_bc.data.json_files import as_typed
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.statistics import Summary, summarise
 from robust_bc.metrics import Metric, Reference
@@ -77,20 +78,12 @@ class Evaluation:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Evaluation:
         """The evaluation again, without its kept episodes; the summary is computed anew."""
-        try:
-            reference = content["reference"]
-            return cls(
-                policy=str(content["policy"]),
-                task=str(content["task"]),
-                environment=str(content["environment"]),
-                seed=int(content["seed"]),
-                settings=dict(content["settings"]),
-                metrics=tuple(Metric(**metric) for metric in content["metrics"]),
-                reference=None if reference is None else Reference(**reference),
-                rows=[dict(row) for row in content["rows"]],
-            )
-        except (KeyError, TypeError, ValueError) as problem:
-            raise RobustBCError(f"this is not an evaluation: {type(problem).__name__}: {problem}.") from problem
+        known = {each.name for each in fields(cls)} - {"kept"}
+        found = as_typed(cls, {name: content[name] for name in known & content.keys()}, "evaluation")
+        columns = {*OWN_COLUMNS, "failure", *(metric.name for metric in found.metrics)}
+        if any(not columns <= row.keys() for row in found.rows):
+            raise RobustBCError(f"each row of an evaluation tells {', '.join(sorted(columns))}.")
+        return found
 
 
 def _plain(summary: Summary) -> dict[str, float | int | None]:

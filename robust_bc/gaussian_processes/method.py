@@ -6,7 +6,7 @@ import functools
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -59,9 +59,6 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
     @abstractmethod
     def fit_process(self, settings: GaussianProcessSettingsType, prior: Prior, targets: Tensor) -> FittedProcess:
         """The process of targets (n, D) under this prior; no column of them is 0 throughout, unless all are."""
-
-    def settings_of_file(self, given: dict[str, Any]) -> GaussianProcessSettingsType:
-        return self.settings({"kernel": "squared-exponential", "metric": "equal"} | given)
 
     def check(self, settings: GaussianProcessSettingsType, pairs: int) -> None:
         if pairs > settings.max_pairs:

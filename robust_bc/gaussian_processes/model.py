@@ -111,6 +111,12 @@ class GaussianProcesses(Model):
     def members(self) -> int:
         return len(self.length_scales)
 
+    def check_loaded(self) -> None:
+        if not (self.length_scales > 0).all():
+            raise ValueError("a length scale is not above zero")
+        if any((tensor < 0).any() for tensor in (self.signals, self.noises, self.precisions)):
+            raise ValueError("a variance or a precision is below zero")
+
     @property
     def pair_trust(self) -> NDArray[np.float64] | None:
         """One member's (1 + l)/2, or the probability that the expert who acts explains the pair."""

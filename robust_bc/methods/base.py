@@ -43,10 +43,6 @@ class Method(ABC, Generic[SettingsType]):
                 raise RobustBCError(f"method '{self.name}' has no setting '{name}'; it has: {', '.join(known)}.")
         return self.settings_type(**given)  # type: ignore[return-value]
 
-    def settings_of_file(self, given: dict[str, Any]) -> SettingsType:
-        """The same of a saved policy; what its file does not tell is what it was before there was such a setting."""
-        return self.settings(given)
-
     def check(self, settings: SettingsType, pairs: int) -> None:
         """An error in one sentence if so many pairs cannot be learned from; asked before anything is written."""
 

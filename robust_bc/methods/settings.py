@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import numbers
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import get_type_hints
 
+from robust_bc.data.typed import MisfitError, converted
 from robust_bc.errors import RobustBCError
 from robust_bc.normalisation import ActionScaling
 
@@ -58,32 +57,8 @@ def _check_types(settings: Settings) -> None:
     """Refuse a value of the wrong type by name, and make 1 a float and [64, 64] a tuple where that is meant."""
     hints = get_type_hints(type(settings))
     for field in dataclasses.fields(settings):
-        value, expected = getattr(settings, field.name), hints[field.name]
-        converted = _convert(value, expected)
-        if converted is None:
-            raise RobustBCError(f"setting '{field.name}' must be {_describe(expected)}, but it is {value!r}.")
-        object.__setattr__(settings, field.name, converted)
-
-
-def _convert(value: Any, expected: Any) -> Any:
-    """The value as the expected type, or None if it is not one."""
-    if get_origin(expected) is Literal:
-        return value if value in get_args(expected) else None
-    if get_origin(expected) is tuple:
-        if not isinstance(value, list | tuple):
-            return None
-        items = [_convert(item, get_args(expected)[0]) for item in value]
-        return None if None in items else tuple(items)
-    if expected is bool or isinstance(value, bool):
-        return value if expected is bool and isinstance(value, bool) else None
-    if expected is float:
-        return float(value) if isinstance(value, numbers.Real) and math.isfinite(value) else None
-    return int(value) if isinstance(value, numbers.Integral) else None
-
-
-def _describe(expected: Any) -> str:
-    if get_origin(expected) is Literal:
-        return "one of " + ", ".join(str(choice) for choice in get_args(expected))
-    if get_origin(expected) is tuple:
-        return "a sequence of whole numbers"
-    return {int: "a whole number", float: "a finite number", bool: "true or false"}.get(expected, str(expected))
+        try:
+            value = converted(hints[field.name], getattr(settings, field.name), field.name)
+        except MisfitError as problem:
+            raise RobustBCError(f"setting {problem}.") from None
+        object.__setattr__(settings, field.name, value)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from numpy.typing import NDArray
 from torch import Tensor
 
+from robust_bc.data.tensor_files import Expected, read_sealed_tensors, sealed_tensors
 from robust_bc.demonstrations import Demonstrations
-from robust_bc.errors import RobustBCError
+from robust_bc.errors import DamagedFileError, RobustBCError
 from robust_bc.files import write_whole
 from robust_bc.training.trainer import BLOCK_STEPS, Trainer
 
@@ -46,7 +48,8 @@ def pairs_digest(demonstrations: Sequence[Demonstrations]) -> str:
 
 def write_checkpoint(path: Path, trainer: Trainer, mark: str) -> None:
     """All that training needs to go on; random streams need nothing, they are made from the step."""
-    tensors: dict[str, Tensor] = {"score": trainer.score, "stale": trainer.stale}
+    tensors: dict[str, Tensor] = {"step": torch.tensor(trainer.step), "score": trainer.score, "stale": trainer.stale}
+    tensors["fingerprint"] = torch.tensor(list(bytes.fromhex(mark)), dtype=torch.uint8)
     for index, parameter in enumerate(trainer.parameters):
         tensors[f"parameter.{index}"] = parameter.detach()
         tensors[f"best.{index}"] = trainer.best[index]
@@ -60,43 +63,77 @@ def write_checkpoint(path: Path, trainer: Trainer, mark: str) -> None:
     if history.held_out:
         tensors["history.held_out_steps"] = torch.tensor(history.held_out_steps)
         tensors["history.held_out"] = torch.from_numpy(np.stack(history.held_out))
-    whole = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
-    write_whole(path, save(whole, metadata={"step": str(trainer.step), "fingerprint": mark}))
+    write_whole(path, sealed_tensors({name: tensor.cpu().numpy() for name, tensor in tensors.items()}))
 
 
 def read_checkpoint(path: Path, trainer: Trainer, mark: str) -> None:
-    """Bring a fresh trainer to the state in the file, or say why that cannot be."""
-    try:
-        with safe_open(path, framework="pt", device="cpu") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        step = int(metadata["step"])
-        same = metadata["fingerprint"] == mark
-    except (SafetensorError, OSError, KeyError, ValueError) as problem:
-        raise RobustBCError(f"'{path}' is not a whole checkpoint of robust-bc; start the run anew.") from problem
-    if not same:
+    """Bring a fresh trainer to the state in the file, or say why that cannot be; the trainer is changed last."""
+    found = read_sealed_tensors(path)
+    given = found.take({"fingerprint": Expected((32,), np.uint8)}, others=True)["fingerprint"]
+    if given.tobytes().hex() != mark:
         raise RobustBCError(
             f"'{path}' was made from other demonstrations, settings or seeds; resume with the same ones."
         )
-    _restore(trainer, tensors, step)
+    tensors = found.take(_expected(trainer, found.arrays))
+    _check(path, trainer, tensors)
+    _restore(trainer, tensors)
+
+
+def _expected(trainer: Trainer, given: Mapping[str, NDArray[Any]]) -> dict[str, Expected]:
+    """What a checkpoint of this trainer holds; odds and held-out scores only where it has them."""
+    networks, names = len(trainer.seeds), len(trainer.history.names)
+    expected = {
+        "fingerprint": Expected((32,), np.uint8),
+        "step": Expected((), np.int64),
+        "score": Expected((networks,), finite=False),
+        "stale": Expected((networks,), np.int64),
+        "history.steps": Expected((-1,), np.int64),
+        "history.values": Expected((-1, names, networks), finite=False),
+    }
+    for index, parameter in enumerate(trainer.parameters):
+        shape = tuple(parameter.shape)
+        for name in (f"parameter.{index}", f"best.{index}", *(f"adam.{index}.{part}" for part in ADAM_STATE[1:])):
+            expected[name] = Expected(shape, finite=False)  # of a member that went astray
+        expected[f"adam.{index}.step"] = Expected(())
+    if "odds.0" in given:
+        rows = trainer.data.training
+        expected |= {f"odds.{network}": Expected((len(rows[network]),), np.float64) for network in range(networks)}
+    if "history.held_out" in given:
+        expected["history.held_out_steps"] = Expected((-1,), np.int64)
+        expected["history.held_out"] = Expected((-1, networks), finite=False)
+    return expected
+
+
+def _check(path: Path, trainer: Trainer, tensors: Mapping[str, NDArray[Any]]) -> None:
+    """What shapes and types do not tell."""
+    step, last = int(tensors["step"]), trainer.settings.steps
+    right = 0 < step <= last and (step % BLOCK_STEPS == 0 or step == last)
+    for steps, values in (("steps", "values"), ("held_out_steps", "held_out")):
+        if f"history.{values}" in tensors:
+            right &= len(tensors[f"history.{steps}"]) == len(tensors[f"history.{values}"]) > 0
+    for name, odds in tensors.items():
+        if name.startswith("odds."):
+            right &= bool((np.diff(odds, prepend=0) >= 0).all() and math.isclose(odds[-1], 1))
+    if not right:
+        raise DamagedFileError(f"'{path}' is not a checkpoint of this run: its numbers do not fit together.")
 
 
 @torch.no_grad()
-def _restore(trainer: Trainer, tensors: dict[str, Tensor], step: int) -> None:
+def _restore(trainer: Trainer, tensors: Mapping[str, NDArray[Any]]) -> None:
+    def tensor(name: str) -> Tensor:
+        return torch.from_numpy(tensors[name]).to(trainer.device)
+
     for index, parameter in enumerate(trainer.parameters):
-        parameter.copy_(tensors[f"parameter.{index}"])
-        trainer.best[index].copy_(tensors[f"best.{index}"])
-        trainer.optimiser.state[parameter] = {
-            name: tensors[f"adam.{index}.{name}"].to(trainer.device) for name in ADAM_STATE
-        }
-    trainer.score = tensors["score"].to(trainer.device)
-    trainer.stale = tensors["stale"].to(trainer.device)
+        parameter.copy_(tensor(f"parameter.{index}"))
+        trainer.best[index].copy_(tensor(f"best.{index}"))
+        trainer.optimiser.state[parameter] = {name: tensor(f"adam.{index}.{name}") for name in ADAM_STATE}
+    trainer.score, trainer.stale = tensor("score"), tensor("stale")
     drawn_alike = "odds.0" not in tensors
-    trainer.odds = None if drawn_alike else [tensors[f"odds.{n}"].numpy() for n in range(len(trainer.seeds))]
+    trainer.odds = None if drawn_alike else [tensors[f"odds.{n}"] for n in range(len(trainer.seeds))]
     history = trainer.history
     history.steps = tensors["history.steps"].tolist()
-    history.values = list(tensors["history.values"].numpy())
+    history.values = list(tensors["history.values"])
     if "history.held_out" in tensors:
         history.held_out_steps = tensors["history.held_out_steps"].tolist()
-        history.held_out = list(tensors["history.held_out"].numpy())
-    trainer.step = step
+        history.held_out = list(tensors["history.held_out"])
+    trainer.step = int(tensors["step"])

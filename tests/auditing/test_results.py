@@ -12,9 +12,12 @@ import pytest
 from safetensors.numpy import save_file
 
 from robust_bc.auditing.results import Audit, Estimate
-from robust_bc.auditing.storage import ARRAYS, AUDIT_FILE, PAIRS_FILE, load_audit
+from robust_bc.auditing.storage import ARRAYS, FILES, load_audit
+from robust_bc.data.json_files import sealed
 from robust_bc.errors import RobustBCError
 from tests.auditing.audits import make_audit
+
+AUDIT_FILE, PAIRS_FILE = FILES.description_file, FILES.tensors_file
 
 
 def three_episodes(**more: Any) -> Audit:
@@ -107,6 +110,7 @@ def test_an_estimate_lies_in_its_interval() -> None:
 def broken(folder: Path, how: str) -> None:
     audit_file, pairs_file = folder / AUDIT_FILE, folder / PAIRS_FILE
     content = json.loads(audit_file.read_text())
+    content.pop("sha256")
     if how == "no json":
         audit_file.write_text("{")
     elif how == "bits":
@@ -119,24 +123,27 @@ def broken(folder: Path, how: str) -> None:
         save_file({"quality": np.zeros(3)}, pairs_file)
     elif how in content:
         del content[how]
-        audit_file.write_text(json.dumps(content))
-    else:
-        audit_file.write_text(json.dumps({**content, **json.loads(how)}))
+        audit_file.write_text(json.dumps(sealed(content)))
+    elif how == "by hand":
+        audit_file.write_text(audit_file.read_text().replace('"seed": 0', '"seed": 1'))
+    else:  # on purpose, by somebody who knows how
+        audit_file.write_text(json.dumps(sealed({**content, **json.loads(how)})))
 
 
 @pytest.mark.parametrize(
     ("how", "sentence"),
     [
-        ("no json", "audit.json' is damaged"),
-        ("bits", "pairs.safetensors' is damaged, or of another audit"),
-        ("other", "pairs.safetensors' is damaged, or of another audit"),
+        ("no json", "audit.json' is not valid JSON"),
+        ("by hand", "audit.json' was damaged, or changed by hand"),
+        ("bits", "pairs.safetensors' was damaged, or belongs to another audit"),
+        ("other", "pairs.safetensors' was damaged, or belongs to another audit"),
         ("missing", "has no audit: pairs.safetensors is missing; robust-bc audit makes one"),
-        ("format", "is not an audit of robust-bc"),
-        ("rate", r"is no whole audit \(KeyError: 'rate'\)"),
-        ('{"version": 2}', "is of version 2, but 1 is read"),
-        ('{"rate": {"value": 2, "low": 1, "high": 3}}', "no audit that can be used: rate is a share between"),
-        ('{"sources": ["a"]}', "no audit that can be used: sources has 1 names for 3 episodes"),
-        ('{"settings": 3}', "is no whole audit"),
+        ("format", "is no audit of robust-bc"),
+        ("rate", "'rate' is missing"),
+        ('{"format_version": 1}', "has format version 1, but this robust-bc reads 2"),
+        ('{"rate": {"value": 2, "low": 1, "high": 3}}', "rate is a share between"),
+        ('{"sources": ["a"]}', "sources has 1 names for 3 episodes"),
+        ('{"settings": 3}', "'settings' must be an object, but it is 3"),
     ],
 )
 def test_a_damaged_audit_is_refused_in_one_sentence(how: str, sentence: str, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from robust_bc.benchmark.control_cells import Cell, Key
+from robust_bc.benchmark.control_cells import Cell, Key, LearningCurve, PairCorrelations
 from robust_bc.benchmark.control_plan import ControlPlan
 from robust_bc.benchmark.control_rows import Results, World
 from robust_bc.metrics import Metric
@@ -52,10 +52,8 @@ def _cells(asked: ControlPlan, episodes: Callable[[Key], dict[str, list[float | 
                 key,
                 found,
                 failure=None if found else "training diverged.",
-                history={"names": ["total"], "steps": [10, 20], "values": [[2.0, 1.0]]},
-                correlation={"rho": [1.0, -1.0], "distance": [0.1, 2.0], "corrupt": "01"}
-                if key.method == "choicenet"
-                else None,
+                history=LearningCurve(["total"], [10, 20], [[2.0, 1.0]]),
+                correlation=PairCorrelations([1.0, -1.0], [0.1, 2.0], "01") if key.method == "choicenet" else None,
                 finished="2026-01-01T00:00:00+00:00",
             )
     return cells

@@ -142,12 +142,12 @@ def test_a_cell_has_what_tables_and_figures_need(tmp_path: Path) -> None:
     assert set(cell.episodes) == {"return", "length", "x_velocity"}
     assert cell.episodes["length"] == [30, 30]
     assert cell.history is not None
-    assert cell.history["names"][0] == "total"
-    assert cell.history["steps"][-1] == 30
+    assert cell.history.names[0] == "total"
+    assert cell.history.steps[-1] == 30
     assert cell.correlation is not None
-    assert cell.correlation["corrupt"].count("1") == 18
-    assert all(-1 <= rho <= 1 for rho in cell.correlation["rho"])
-    assert len(cell.correlation["rho"]) == len(cell.correlation["distance"]) == 60
+    assert cell.correlation.corrupt.count("1") == 18
+    assert all(rho is not None and -1 <= rho <= 1 for rho in cell.correlation.rho)
+    assert len(cell.correlation.rho) == len(cell.correlation.distance) == 60
     assert cells[Key("halfcheetah", "flip", 0.3, "mlp", 0)].correlation is None
     kept = json.loads((tmp_path / "cells" / cell.key.path).read_text())
     assert kept["fingerprint"]["method_settings"]["steps"] == TINY["steps"]

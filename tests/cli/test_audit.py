@@ -19,7 +19,7 @@ from robust_bc.auditing.results import Audit
 from robust_bc.auditing.storage import load_audit
 from robust_bc.cli.audit import run
 from robust_bc.cli.audit_replays import REPLAYED, audit_replay
-from robust_bc.minari_source import open_minari
+from robust_bc.data.minari_files import open_minari
 from robust_bc.report import Replay
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.datasets import DatasetPlan, Recorded, write_dataset
@@ -71,7 +71,7 @@ def two_sources(name: str = "our/two-v0") -> Demonstrations:
     plan = DatasetPlan(name, DRIVING, *boxes(worlds), "", "", SHORT)
     worlds.close()
     parts = [("safe", "our/safe-v0"), ("careless", "our/careless-v0")]
-    recorded = [Recorded(episode, who, who) for who, part in parts for episode in read_episodes(part)]
+    recorded = [Recorded(episode, who, who) for who, part in parts for episode in read_episodes(open_minari(part))]
     write_dataset(plan, recorded)
     return Demonstrations.from_minari(name)
 

@@ -9,7 +9,7 @@ import pytest
 from gymnasium import spaces
 
 from robust_bc import Demonstrations, RobustBCError
-from robust_bc.minari_source import _finite
+from robust_bc.data.minari_demonstrations import finite_successors
 from robust_bc.training.checkpoint import pairs_digest
 from tests.conftest import make_dataset
 
@@ -147,7 +147,7 @@ def test_minari_that_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     (data / "main_data.hdf5").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(RobustBCError, match="cannot be read"):
         Demonstrations.from_minari("test/pairs-v0")
-    for text, message in (("{", "not valid JSON"), ("[]", "does not describe a dataset")):
+    for text, message in (("{", "not valid JSON"), ("[]", "is a JSON list, but an object is expected")):
         (data / "metadata.json").write_text(text)
         with pytest.raises(RobustBCError, match=message):
             Demonstrations.from_minari(data)
@@ -158,5 +158,5 @@ def test_a_successor_that_is_not_finite_leads_nowhere() -> None:
     before = np.arange(6.0).reshape(3, 2)
     after = before + 1
     after[2, 0] = np.nan
-    assert _finite(after, before).tolist() == [[1, 2], [3, 4], [4, 5]]
-    assert _finite(before, after) is before
+    assert finite_successors(after, before).tolist() == [[1, 2], [3, 4], [4, 5]]
+    assert finite_successors(before, after) is before

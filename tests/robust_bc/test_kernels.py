@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -79,27 +77,6 @@ def test_the_kernel_is_kept_in_the_file(tmp_path: Path) -> None:
     policy.save(tmp_path)
     again = load_policy(tmp_path, "cpu")
     assert np.array_equal(policy.predict(3 * x)[0], again.predict(3 * x)[0])
-
-
-@pytest.mark.parametrize(
-    ("lacking", "settings"),
-    [
-        (("kernel", "metric"), {"kernel": "squared-exponential", "metric": "equal"}),
-        (("metric",), {"kernel": "wide-network", "metric": "equal"}),
-    ],
-)
-def test_older_files_have_the_kernel_and_metric_of_their_time(
-    lacking: tuple[str, ...], settings: dict[str, Any], tmp_path: Path
-) -> None:
-    x = np.random.default_rng(4).normal(size=(30, 2))
-    shown = Demonstrations.from_arrays(x, np.sin(x))
-    policy = fit(shown, "gpr-clean", device="cpu", judge_steps=2, **settings)
-    policy.save(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    for name in lacking:
-        del config["settings"][name]
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    assert np.array_equal(load_policy(tmp_path, "cpu").predict(2 * x)[0], policy.predict(2 * x)[0])
 
 
 def test_the_unit_of_length_holds_the_mean_variance_of_wide_networks() -> None:

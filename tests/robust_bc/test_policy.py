@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -8,9 +9,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium import spaces
+from safetensors.numpy import load_file, save_file
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from robust_bc import Demonstrations, Policy, RobustBCError, fit, load_policy
+from robust_bc.data.json_files import sealed
 from tests.conftest import QUICK, make_pairs
 
 BATCH = np.random.default_rng(9).normal(size=(7, 3))
@@ -176,23 +179,46 @@ def damage(folder: Path, how: str) -> None:
             config["method"] = "magic"
         if how == "unknown setting":
             config["settings"]["magic"] = 1
+        if how == "missing setting":
+            del config["settings"]["steps"]
         if how == "other size":
             config["members"] = 7
-        (folder / "config.json").write_text(json.dumps(config))
+        if how == "beyond all memory":
+            config["settings"]["hidden"] = [10**5, 10**5]
+        if how == "crossed bounds":
+            config |= {"action_low": [1.0, 1.0], "action_high": [0.0, 2.0], "action_type": "float32"}
+        config.pop("sha256")
+        if how == "by hand":
+            config["members"], config["sha256"] = 7, "0" * 64
+        (folder / "config.json").write_text(json.dumps(config if how == "by hand" else sealed(config)))
+
+
+def rewrite(folder: Path, **changed: Any) -> None:
+    """Other tensors, by somebody who makes the checksums right."""
+    tensors = load_file(folder / "model.safetensors") | changed
+    save_file({name: tensor for name, tensor in tensors.items() if tensor is not None}, folder / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    config["tensors_sha256"] = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    config.pop("sha256")
+    (folder / "config.json").write_text(json.dumps(sealed(config)))
 
 
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("truncated model", "is truncated or belongs to another policy"),
-        ("pickle", "is truncated or belongs to another policy"),
+        ("truncated model", "is not a whole safetensors file"),
+        ("pickle", "is not a whole safetensors file"),
         ("no model", "is not the folder of a policy"),
         ("broken config", "is not valid JSON"),
-        ("foreign config", "was not written by robust-bc"),
+        ("foreign config", "is no policy of robust-bc"),
+        ("by hand", "was damaged, or changed by hand"),
         ("future", "has format version 99"),
         ("unknown method", "cannot be used: there is no method 'magic'"),
         ("unknown setting", "cannot be used: method 'choicenet' has no setting 'magic'"),
-        ("other size", "is not a policy this version can read"),
+        ("missing setting", "cannot be used: the setting 'steps' is missing"),
+        ("other size", "must be float32 of shape"),
+        ("beyond all memory", "must be float32 of shape"),
+        ("crossed bounds", "action_low is above action_high"),
     ],
 )
 def test_damaged_folders_get_one_sentence(policy: Policy, tmp_path: Path, how: str, message: str) -> None:
@@ -201,6 +227,25 @@ def test_damaged_folders_get_one_sentence(policy: Policy, tmp_path: Path, how: s
     with pytest.raises(RobustBCError, match=message) as caught:
         load_policy(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"observations.scale": np.array([1.0, -1.0, 1.0])}, "a scale is below zero"),
+        ({"observations.scale": np.array([1.0, np.nan, 1.0])}, "'observations.scale' has numbers that are not finite"),
+        ({"observations.scale": np.ones(4)}, r"must be float64 of shape \(3,\), but it is float64 of shape \(4,\)"),
+        ({"observations.scale": None}, "has no tensor 'observations.scale'"),
+        ({"model.magic": np.ones(4)}, "has an unknown tensor 'model.magic'"),
+    ],
+)
+def test_tensors_that_were_changed_on_purpose(
+    policy: Policy, tmp_path: Path, changed: dict[str, Any], message: str
+) -> None:
+    policy.save(tmp_path)
+    rewrite(tmp_path, **changed)
+    with pytest.raises(RobustBCError, match=message):
+        load_policy(tmp_path)
 
 
 def test_a_model_of_another_policy_is_noticed(policy: Policy, tmp_path: Path) -> None:

@@ -158,10 +158,12 @@ def test_a_broken_checkpoint_is_said(tmp_path: Path, pairs: Demonstrations) -> N
         start(tmp_path, pairs, 75)
     checkpoint = tmp_path / "checkpoints" / "latest.safetensors"
     checkpoint.write_bytes(checkpoint.read_bytes()[:200])
-    with pytest.raises(RobustBCError, match="is not a whole checkpoint"):
+    with pytest.warns(UserWarning, match=r"is not a whole safetensors file.*; the run begins anew"):
         start(tmp_path, pairs, resume=True)
+    start(tmp_path / "never stopped", pairs)
+    assert_same(tmp_path, tmp_path / "never stopped")
     (tmp_path / "run.json").write_text("[]")
-    with pytest.raises(RobustBCError, match="is not the description of a run"):
+    with pytest.raises(RobustBCError, match="it does not describe a run"):
         start(tmp_path, pairs, resume=True)
 
 

@@ -129,7 +129,7 @@ def test_an_environment_that_fails_gets_one_sentence(picky: str, datasets: Path)
             collect("lane-driving", "safe", "our/x-v0", settings={name: 2})
     with pytest.raises(RobustBCError, match="no setting 'reversed_reward'"):
         collect("lane-driving", "safe", "our/x-v0", settings={"reversed_reward": True})
-    assert not local_datasets()
+    assert not local_datasets().rows
 
 
 def test_any_gymnasium_task_can_be_collected_and_trained_on(datasets: Path) -> None:
@@ -158,4 +158,4 @@ def test_bad_requests_get_one_sentence(datasets: Path, tmp_path: Path) -> None:
     policy.save(tmp_path / "seven")
     with pytest.raises(RobustBCError, match="takes observations of 7 numbers, but the task has 4"):
         collect("lane-driving", str(tmp_path / "seven"), "our/y-v0")
-    assert not local_datasets()
+    assert not local_datasets().rows

@@ -74,7 +74,7 @@ def test_what_breaks_midway_leaves_nothing(datasets: Path) -> None:
     assert minari.load_dataset("our/x-v0").total_steps > 2  # the old one
     with pytest.raises(KeyboardInterrupt):
         write_dataset(DatasetPlan("our/new-v0", DRIVING, seen, done, "", ""), broken())
-    assert [row["dataset"] for row in local_datasets()] == ["our/x-v0"]
+    assert [row["dataset"] for row in local_datasets().rows] == ["our/x-v0"]
     assert not list(datasets.glob(".*"))
 
 

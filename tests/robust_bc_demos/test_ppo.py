@@ -131,7 +131,7 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RobustBCError, match="was made with another task, seed or settings"):
         train(replace(TASK, settings={"g": 5.0}), tmp_path)
     (tmp_path / CHECKPOINT).write_bytes(b"broken")
-    with pytest.raises(RobustBCError, match="is not a whole checkpoint"):
+    with pytest.warns(UserWarning, match=r"is not a whole safetensors file.*; training begins anew"):
         train(TASK, tmp_path)
 
 
@@ -151,12 +151,12 @@ def test_broken_teacher_files_get_one_sentence(tmp_path: Path) -> None:
     train(TASK, tmp_path)
     arrays = load_file(tmp_path / "model.safetensors")
     save_file({name: array for name, array in arrays.items() if name != "bias.1"}, tmp_path / "model.safetensors")
-    with pytest.raises(RobustBCError, match="is not the network of a teacher"):
+    with pytest.raises(RobustBCError, match="was damaged, or belongs to another teacher"):
         load_network_teacher(tmp_path)
     card = json.loads((tmp_path / "teacher.json").read_text())
-    (tmp_path / "teacher.json").write_text(json.dumps(card | {"format": "robust-bc teacher 9"}))
-    with pytest.raises(RobustBCError, match="has the format 'robust-bc teacher 9'"):
+    (tmp_path / "teacher.json").write_text(json.dumps(card | {"format_version": 9}))
+    with pytest.raises(RobustBCError, match="has format version 9"):
         load_network_teacher(tmp_path)
     (tmp_path / "teacher.json").write_text("[")
-    with pytest.raises(RobustBCError, match="is not a teacher"):
+    with pytest.raises(RobustBCError, match="is not valid JSON"):
         load_network_teacher(tmp_path)

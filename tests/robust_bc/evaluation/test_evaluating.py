@@ -58,7 +58,7 @@ def test_json_and_back(line: Any) -> None:
     assert again.summary == found.summary
     assert again.share == found.share
     assert again.policy == "half"
-    with pytest.raises(RobustBCError, match="not an evaluation"):
+    with pytest.raises(RobustBCError, match="in 'evaluation' 'policy' is missing"):
         Evaluation.from_json({"rows": []})
 
 
