@@ -7,12 +7,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --constraint
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test check format bench docs clean
+.PHONY: help quickstart test check fuzz format bench docs clean
 
 help:
 	@echo "make quickstart  install, then compare the methods on corrupt demonstrations (a minute or two)"
 	@echo "make test        install with the developer's tools, then run all tests"
 	@echo "make check       format, lint and strict types, without changing anything"
+	@echo "make fuzz        read 2,000 damaged and hostile files of every kind (ten minutes)"
 	@echo "make format      put the code into the house format"
 	@echo "make bench       speed and memory, as ratios measured in one run"
 	@echo "make docs        run the full benchmarks (hours) and write their pages in docs/"
@@ -42,6 +43,11 @@ check: $(VENV)/installed-dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/python -m mypy
+
+FUZZ ?= --count 2000 --seed 0
+fuzz: $(VENV)/installed-dev
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.hostile.guard
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.hostile.fuzz $(FUZZ)
 
 format: $(VENV)/installed-dev
 	@$(BIN)/ruff check --fix .

@@ -83,6 +83,9 @@ class Evaluation:
         columns = {*OWN_COLUMNS, "failure", *(metric.name for metric in found.metrics)}
         if any(not columns <= row.keys() for row in found.rows):
             raise RobustBCError(f"each row of an evaluation tells {', '.join(sorted(columns))}.")
+        for metric in found.metrics:
+            if metric.kind == "rate" and any(row[metric.name] not in (0, 1, None) for row in found.rows):
+                raise RobustBCError(f"the rate '{metric.name}' is 0 or 1 in each row of an evaluation.")
         return found
 
 

@@ -221,7 +221,7 @@ def evaluation(folder: Path) -> object:
     content = read_json(folder / "evaluation.json")
     told = content.get("evaluations")
     if not isinstance(told, list) or not all(isinstance(each, dict) for each in told):
-        raise RobustBCError("no evaluations")
+        raise RobustBCError("there are no evaluations.")
     return [Evaluation.from_json(each).summary for each in told]
 
 
