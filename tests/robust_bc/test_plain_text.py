@@ -6,7 +6,7 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from robust_bc.plain_text import isolated, visible, writable
@@ -44,6 +44,8 @@ def test_what_is_shown_has_nothing_hidden_and_can_be_written(text: str) -> None:
 
 
 @given(TRICKY)
+@example(r"\u202e \\u202e \U000e0041 \\U000e0041")
+@example("\\\u202e \\\\\u202e \\\U000e0041")
 def test_nothing_is_lost(text: str) -> None:
     """An odd number of backslashes begins an escape, an even one is half as many: so the text can be told from it."""
     assert read_back(visible(text)) == text
