@@ -18,7 +18,7 @@ from robust_bc.benchmark.audit_plan import FILTERED, MLP, ORACLE
 from robust_bc.benchmark.audit_rows import RETURN, SECONDS, SMALLER_IS_BETTER, RateRow
 from robust_bc.benchmark.control_rows import SHARE, ControlRow
 from robust_bc.benchmark.control_tables import NOTHING, Shown, percent
-from robust_bc.report import Cell, Column, Table, table_as_markdown
+from robust_bc.report import Cell, Column, Table, table_as_markdown, text_as_markdown
 
 FOUND = (
     Shown(PAIR_AUROC, "AUROC of corrupt pairs", digits=3),
@@ -182,7 +182,10 @@ def all_tables(
 
 def tables_as_markdown(tables: Sequence[Table]) -> str:
     """Titles, tables and notes."""
-    return "\n\n".join(f"**{table.title}**\n\n{table_as_markdown(table)}\n\n{table.note}" for table in tables) + "\n"
+    parts: list[str] = []
+    for table in tables:
+        parts += [f"**{text_as_markdown(table.title)}**", table_as_markdown(table), text_as_markdown(table.note)]
+    return "\n\n".join(parts) + "\n"
 
 
 def table_as_lines(table: Table) -> list[list[str]]:

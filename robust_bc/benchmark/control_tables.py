@@ -10,7 +10,7 @@ from robust_bc.benchmark import paper_numbers
 from robust_bc.benchmark.contenders import ORACLE, fair
 from robust_bc.benchmark.control_cells import EXPERT
 from robust_bc.benchmark.control_rows import SHARE, SMALLER_IS_BETTER, ControlRow
-from robust_bc.report import Cell, Column, Table, table_as_markdown
+from robust_bc.report import Cell, Column, Table, table_as_markdown, text_as_markdown
 
 NOTHING = "–"
 WHO = (
@@ -152,10 +152,10 @@ def tables_as_markdown(rows: Sequence[ControlRow], shown: Sequence[Shown]) -> st
     """All tables, by task and way."""
     parts = []
     for task, how in dict.fromkeys((row.task, row.how) for row in rows):
-        parts.append(f"## {task}, {how}")
+        parts.append(f"## {text_as_markdown(task)}, {text_as_markdown(how)}")
         for grid in grids(rows, task, how, shown):
             table = grid.as_table()
-            parts += [f"**{table.title}**", table_as_markdown(table), table.note]
+            parts += [f"**{text_as_markdown(table.title)}**", table_as_markdown(table), text_as_markdown(table.note)]
     return "\n\n".join(parts) + "\n"
 
 

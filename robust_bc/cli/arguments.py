@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import tyro
 
 from robust_bc.errors import RobustBCError
+from robust_bc.plain_text import writable
 
 OPTION_INDENT = 5
 """In tyro's boxes options are indented by this much, and their help by more."""
@@ -124,7 +125,7 @@ Rates = Annotated[tuple[float, ...], _comma_separated("RATE,RATE", float)]
 
 def command_line(command: str, args: Sequence[str]) -> str:
     """What the person typed, for the record."""
-    return shlex.join(["robust-bc", *command.split(), *args])
+    return writable(shlex.join(["robust-bc", *command.split(), *args]))
 
 
 def not_empty(name: str, values: tuple[Parsed, ...]) -> tuple[Parsed, ...]:

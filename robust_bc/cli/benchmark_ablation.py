@@ -60,6 +60,7 @@ def execute(arguments: AblationArguments, command: str) -> None:
     from robust_bc.benchmark.machine import machine, versions
     from robust_bc.benchmark.rows import rows_as_csv, rows_as_json
     from robust_bc.files import write_json, write_whole
+    from robust_bc.report import code_as_markdown
 
     suites = QUICK_SUITES if arguments.quick else SUITES
     write_whole(out / "command.txt", command + "\n")  # before the work: a folder that cannot be written is said at once
@@ -85,7 +86,7 @@ def execute(arguments: AblationArguments, command: str) -> None:
     write_json(out / "benchmark.json", content)
     write_whole(out / "table.csv", rows_as_csv(everything))
     tables = [f"**{name}**\n\n{ablation_markdown(rows)}" for name, rows in found.items()]
-    write_whole(out / "table.md", "\n".join([f"`{command}`\n", standings_markdown(standing), *tables]))
+    write_whole(out / "table.md", "\n".join([f"{code_as_markdown(command)}\n", standings_markdown(standing), *tables]))
     figures = {name: f"{name.replace(' ', '-')}.png" for name in found}
     for name, rows in found.items():
         save_figure(ablation_figure(rows), out / figures[name])

@@ -166,7 +166,7 @@ def _write(
     from robust_bc.benchmark.audit_tables import all_tables, tables_as_markdown
     from robust_bc.benchmark.control_rows import rows_as_csv
     from robust_bc.benchmark.figures import save_figure
-    from robust_bc.report import write_page
+    from robust_bc.report import code_as_markdown, text_as_markdown, write_page
 
     plan, out = asked.plan, asked.out
     sentences = headlines(results, rows)
@@ -182,8 +182,10 @@ def _write(
         "episodes": "of the good teacher, " + (str(plan.episodes) if plan.episodes else "as many as the cards say"),
     }
     page = make_page(TITLE, asked.command, results, rows, rates, sentences, facts)
-    parts = [f"## {task}\n\n{tables_as_markdown(all_tables(rows, rates, task, plan.detectors))}" for task in plan.tasks]
-    text = "\n\n".join([f"`{asked.command}`", *sentences, *parts])
+    parts = [code_as_markdown(asked.command), *map(text_as_markdown, sentences)]
+    for task in plan.tasks:
+        parts += [f"## {text_as_markdown(task)}", tables_as_markdown(all_tables(rows, rates, task, plan.detectors))]
+    text = "\n\n".join(parts)
     write_run(out, content, cells_as_csv(results), rows_as_csv(rows), text)
     save_figure(audit_figure(results, rows), out / "audit.png")
     write_page(out / "report.html", page)

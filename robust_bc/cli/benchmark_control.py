@@ -94,7 +94,7 @@ def _write(request: ControlRequest, results: Results, rows: list[ControlRow]) ->
     from robust_bc.benchmark.control_page import make_page
     from robust_bc.benchmark.control_rows import cells_as_csv, rows_as_csv
     from robust_bc.benchmark.control_tables import tables_as_markdown
-    from robust_bc.report import write_page
+    from robust_bc.report import code_as_markdown, text_as_markdown, write_page
 
     plan, out = request.plan, request.out
     sentences = headlines(results, rows, request.shown)
@@ -110,7 +110,8 @@ def _write(request: ControlRequest, results: Results, rows: list[ControlRow]) ->
     page = make_page(
         request.title, request.command, results, rows, request.shown, sentences, facts, request.extra(results)
     )
-    text = f"`{request.command}`\n\n{' '.join(sentences)}\n\n{tables_as_markdown(rows, request.shown)}"
+    parts = [code_as_markdown(request.command), text_as_markdown(" ".join(sentences))]
+    text = "\n\n".join([*parts, tables_as_markdown(rows, request.shown)])
     write_run(out, content, cells_as_csv(results), rows_as_csv(rows), text)
     write_page(out / "report.html", page)
     return content, page

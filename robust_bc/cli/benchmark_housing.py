@@ -71,6 +71,7 @@ def execute(arguments: HousingArguments, command: str) -> None:
     from robust_bc.benchmark.machine import machine, versions
     from robust_bc.benchmark.rows import rows_as_csv, rows_as_json
     from robust_bc.files import write_json, write_whole
+    from robust_bc.report import code_as_markdown
 
     methods = expand(not_empty("methods", arguments.methods))
     data = HousingData.make(rates, seeds)
@@ -93,7 +94,7 @@ def execute(arguments: HousingArguments, command: str) -> None:
     }
     write_json(out / "benchmark.json", content)
     write_whole(out / "table.csv", rows_as_csv(result.rows))
-    write_whole(out / "table.md", f"`{command}`\n\n{housing_markdown(result.rows)}")
+    write_whole(out / "table.md", f"{code_as_markdown(command)}\n\n{housing_markdown(result.rows)}")
     save_figure(housing_figure(result.rows), out / "errors.png")
     if arguments.json:
         print_json(content)

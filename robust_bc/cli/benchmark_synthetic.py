@@ -67,6 +67,7 @@ def execute(arguments: SyntheticArguments, command: str) -> None:
     from robust_bc.benchmark.rows import rows_as_csv, rows_as_json, rows_as_markdown
     from robust_bc.benchmark.synthetic import SyntheticData, run_synthetic
     from robust_bc.files import write_json, write_whole
+    from robust_bc.report import code_as_markdown
 
     seeds = range(arguments.seed, arguments.seed + arguments.seeds)
     methods = expand(not_empty("methods", arguments.methods))
@@ -90,7 +91,7 @@ def execute(arguments: SyntheticArguments, command: str) -> None:
     }
     write_json(out / "benchmark.json", content)
     write_whole(out / "table.csv", rows_as_csv(rows))
-    write_whole(out / "table.md", f"`{command}`\n\n{rows_as_markdown(result.rows, 'rmse')}")
+    write_whole(out / "table.md", f"{code_as_markdown(command)}\n\n{rows_as_markdown(result.rows, 'rmse')}")
     save_figure(synthetic_figure(result), out / "fits.png")
     save_figure(correlation_figure(curves), out / "correlation.png")
     if arguments.json:

@@ -11,6 +11,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from robust_bc.plain_text import visible
 
 
 class Output(Console):
@@ -24,14 +27,19 @@ STATUS = Console(stderr=True)
 OUTPUT = Output()
 
 
+def plain(line: str) -> Text:
+    """A line of text that steers no terminal and is read as no markup, wherever it comes from."""
+    return Text(visible(line))
+
+
 def say(sentence: str) -> None:
     """A note to the person, kept apart from results."""
-    STATUS.print(sentence, highlight=False, markup=False, soft_wrap=True)
+    STATUS.print(plain(sentence), soft_wrap=True)
 
 
 def show(line: str) -> None:
     """A line of results as it is: paths may have brackets and may be long."""
-    OUTPUT.print(line, highlight=False, markup=False, soft_wrap=True)
+    OUTPUT.print(plain(line), soft_wrap=True)
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -51,12 +59,12 @@ def _finite(value: Any) -> Any:
 def progress_bar(description: str) -> Iterator[Callable[[float, str], None]]:
     """A bar with an estimate; call it with the share done and a note. Silent when nobody watches."""
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     with Progress(*columns, console=STATUS, disable=not STATUS.is_terminal, transient=True) as bar:
-        task = bar.add_task(description, total=1.0, note="")
-        yield lambda share, note: bar.update(task, completed=share, note=note)
+        task = bar.add_task(visible(description), total=1.0, note="")
+        yield lambda share, note: bar.update(task, completed=share, note=visible(note))

@@ -80,7 +80,7 @@ def execute(arguments: EvaluateArguments, command: str) -> None:
     from robust_bc import evaluate_fleet
     from robust_bc.evaluation.page import comparison_table, episodes_as_csv, evaluation_page
     from robust_bc.files import write_json, write_whole
-    from robust_bc.report import table_as_markdown, write_page
+    from robust_bc.report import code_as_markdown, table_as_markdown, write_page
     from robust_bc_envs.tasks import find_task
 
     task = find_task(arguments.task)
@@ -104,7 +104,7 @@ def execute(arguments: EvaluateArguments, command: str) -> None:
     content = {**facts, "evaluations": [evaluation.as_json() for evaluation in evaluations]}
     write_json(out / "evaluation.json", content)
     write_whole(out / "episodes.csv", episodes_as_csv(evaluations))
-    write_whole(out / "table.md", f"`{command}`\n\n{table_as_markdown(table)}\n")
+    write_whole(out / "table.md", f"{code_as_markdown(command)}\n\n{table_as_markdown(table)}\n")
     write_page(out / "report.html", evaluation_page(evaluations, facts, [] if replay is None else [replay]))
     written = [out / name for name in ("table.md", "episodes.csv", "evaluation.json", "report.html")]
     if arguments.video is not None:

@@ -13,6 +13,7 @@ from types import FrameType
 
 from robust_bc import __version__
 from robust_bc.errors import RobustBCError
+from robust_bc.plain_text import visible
 
 # Command -> (module with a `run(args)`, one line of help). Modules are imported only when their command is called.
 COMMANDS = {
@@ -107,7 +108,7 @@ def _help(names: Sequence[str] = tuple(COMMANDS)) -> str:
 
 
 def _fail(sentence: str, code: int) -> None:
-    sys.stderr.write(f"robust-bc: {sentence}\n")
+    sys.stderr.write(f"robust-bc: {visible(sentence)}\n")
     raise SystemExit(code)
 
 

@@ -33,7 +33,8 @@ def methods(json: bool = False) -> None:
             highlight=False,
             soft_wrap=True,
         )
-    show("\nSettings of one: robust-bc train --method NAME --help")
+    show("")
+    show("Settings of one: robust-bc train --method NAME --help")
 
 
 def run(args: Sequence[str]) -> None:

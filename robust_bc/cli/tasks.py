@@ -29,9 +29,8 @@ def tasks(json: bool = False) -> None:
         show(f"  measured     {', '.join(['return', *(metric.name for metric in card.metrics)])}")
         show(f"  adversary    is rewarded for {card.reverse}")
         show(f"  mixes        {card.good} with {card.bad}, unless others are named")
-    show(
-        "\nAny Gymnasium id with Box spaces works as a task: return is measured, an adversary gets the negated reward."
-    )
+    show("")
+    show("Any Gymnasium id with Box spaces works as a task: return is measured, an adversary gets the negated reward.")
 
 
 def run(args: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from robust_bc.evaluation.results import Evaluation
 from robust_bc.evaluation.statistics import Summary
+from robust_bc.plain_text import writable
 from robust_bc.report import Block, Cell, Column, Command, Lines, Page, Series, Table, Text
 
 MISSING = "–"
@@ -80,7 +81,7 @@ def episodes_as_csv(evaluations: Sequence[Evaluation]) -> str:
     writer.writerow(["policy", *names, "failure"])
     for evaluation in evaluations:
         writer.writerows([evaluation.policy, *(row[name] for name in (*names, "failure"))] for row in evaluation.rows)
-    return text.getvalue()
+    return writable(text.getvalue())
 
 
 def evaluation_page(evaluations: Sequence[Evaluation], facts: Mapping[str, str], more: Sequence[Block] = ()) -> Page:

@@ -16,7 +16,7 @@ from robust_bc.report.blocks import (
     Text,
 )
 from robust_bc.report.figures import lines_png
-from robust_bc.report.markdown import page_as_markdown, table_as_markdown
+from robust_bc.report.markdown import code_as_markdown, page_as_markdown, table_as_markdown, text_as_markdown
 from robust_bc.report.page import page_as_html, write_page
 
 __all__ = [
@@ -33,9 +33,11 @@ __all__ = [
     "Series",
     "Table",
     "Text",
+    "code_as_markdown",
     "lines_png",
     "page_as_html",
     "page_as_markdown",
     "table_as_markdown",
+    "text_as_markdown",
     "write_page",
 ]

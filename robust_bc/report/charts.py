@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 from robust_bc.report.blocks import Lines, Point, Scatter, Series
+from robust_bc.report.escaping import as_content, as_text
 from robust_bc.report.frames import HEIGHT, WIDTH, Frame, axes, place
 from robust_bc.report.palette import GLYPHS, Style, styles_of
 from robust_bc.report.ticks import number_label, tick_label
@@ -64,7 +64,7 @@ def _svg(chart: Lines | Scatter, drawing: str) -> str:
     label = f"{chart.title}: {chart.y_label} against {chart.x_label} of {names}"
     return (
         f'<svg class="chart" viewBox="0 0 {place(WIDTH)} {place(HEIGHT)}" role="img" '
-        f'aria-label="{escape(label)}">{drawing}</svg>'
+        f'aria-label="{as_text(label)}">{drawing}</svg>'
     )
 
 
@@ -80,7 +80,7 @@ def _legend(series: Sequence[Series], styles: Mapping[str, Style], *, with_lines
         )
         empty = "" if _drawn(one.points) else " <em>no data</em>"
         classes = style.classes + (" dashed" if one.dashed else "")
-        items.append(f'<li class="{classes}">{swatch}<span>{escape(one.name)}{empty}</span></li>')
+        items.append(f'<li class="{classes}">{swatch}<span>{as_content(one.name)}{empty}</span></li>')
     return f'<ul class="legend">{"".join(items)}</ul>'
 
 
@@ -144,7 +144,7 @@ def _marker(frame: Frame, point: Point, style: Style, tip: str, *, hidden: bool 
     if point.x is None or point.y is None:
         return ""
     spot = f'x="{place(frame.x(point.x))}" y="{place(frame.y(point.y))}"'
-    title = f"<title>{escape(tip)}</title>" if tip else ""
+    title = f"<title>{as_text(tip)}</title>" if tip else ""
     kind = ' class="hit"' if hidden else ""
     return f'<use href="#m{style.slot + 1}" {spot}{kind}>{title}</use>'
 

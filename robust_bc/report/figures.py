@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robust_bc.files import write_whole
+from robust_bc.plain_text import visible
 from robust_bc.report.blocks import Lines
 from robust_bc.report.charts import MARKED, SOME
 from robust_bc.report.frames import Frame
@@ -52,8 +53,8 @@ def figure(groups: Sequence[Lines]) -> Figure:
 
 
 def _draw(panel: Axes, lines: Lines, styles: dict[str, Style]) -> None:
-    panel.set_title(lines.title, fontsize="medium", fontweight="bold", loc="left")
-    panel.set(xlabel=lines.x_label, ylabel=lines.y_label)
+    panel.set_title(_plain(lines.title), fontsize="medium", fontweight="bold", loc="left")
+    panel.set(xlabel=_plain(lines.x_label), ylabel=_plain(lines.y_label))
     panel.spines[["top", "right", "left"]].set_visible(False)
     panel.tick_params(left=False)
     points = [series.points for series in lines.series]
@@ -80,7 +81,7 @@ def _draw(panel: Axes, lines: Lines, styles: dict[str, Style]) -> None:
             markersize=5,
             markeredgecolor="white",
             color=colour,
-            label=series.name,
+            label=_plain(series.name),
         )
     frame = Frame.around(everything)
     panel.set_ylim(frame.y_range)
@@ -88,3 +89,8 @@ def _draw(panel: Axes, lines: Lines, styles: dict[str, Style]) -> None:
     panel.set_yticks(frame.y_ticks, [tick_label(value, frame.y_step) for value in frame.y_ticks])
     panel.grid(axis="y", color="#E6E8EB")
     panel.set_axisbelow(True)
+
+
+def _plain(text: str) -> str:
+    """Nothing hidden, and a dollar that begins no mathematics."""
+    return visible(text).replace("$", r"\$")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 
 from robust_bc.report.blocks import Point
+from robust_bc.report.escaping import as_text
 from robust_bc.report.ticks import nice_step, tick_label, ticks_around, ticks_within, widened, with_zero
 
 WIDTH, HEIGHT = 480.0, 306.0
@@ -81,7 +81,7 @@ def axes(frame: Frame, x_label: str, y_label: str, percent_x: bool = False) -> s
     for value in frame.x_ticks:
         label = tick_label(value, frame.x_step, percent_x)
         parts.append(f'<text class="middle" x="{place(frame.x(value))}" y="{place(bottom + 19)}">{label}</text>')
-    parts.append(f'<text class="label end" x="{place(right)}" y="{place(HEIGHT - 8)}">{escape(x_label)}</text>')
-    parts.append(f'<text class="label" x="4" y="15">{escape(y_label)}</text>')
+    parts.append(f'<text class="label end" x="{place(right)}" y="{place(HEIGHT - 8)}">{as_text(x_label)}</text>')
+    parts.append(f'<text class="label" x="4" y="15">{as_text(y_label)}</text>')
     parts.append("</g>")
     return "".join(parts)

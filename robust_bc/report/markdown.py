@@ -1,18 +1,25 @@
-"""The tables, texts and commands of a page as Markdown."""
+"""The tables, texts and commands of a page as Markdown, in which a text is shown and never read as Markdown or HTML."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from robust_bc.plain_text import isolated, visible
 from robust_bc.report.blocks import Block, Cell, Command, Group, Page, Table, Text
+
+# What ends a cell, begins code, emphasis or HTML, or makes a link; an underscore inside a word does nothing.
+SIGNS = re.compile(r"[\\`*|~<]|(?<![^\W_])_|_(?![^\W_])|(?<=\])\(|&(?=#?\w+;)")
+ENTITIES = {"<": "&lt;", "&": "&amp;"}
 
 
 def page_as_markdown(page: Page) -> str:
     """The page without what only a browser can show: charts and replays are left out."""
     facts = [
-        f"- {name}: `{value}`" if name == "command" else f"- {name}: {value}" for name, value in page.facts.items()
+        f"- {_plain(name)}: {code_as_markdown(value) if name == 'command' else text_as_markdown(value)}"
+        for name, value in page.facts.items()
     ]
-    parts = [f"# {page.title}", page.lead, "\n".join(facts), *_blocks(page.blocks, level=2)]
+    parts = [f"# {_plain(page.title)}", text_as_markdown(page.lead), "\n".join(facts), *_blocks(page.blocks, level=2)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -24,21 +31,35 @@ def table_as_markdown(table: Table) -> str:
     return "\n".join([head, rule, *rows])
 
 
+def text_as_markdown(text: str) -> str:
+    """A paragraph or a title, on one line; what stands between `backticks` is code, as on the page."""
+    parts = re.split(r"`([^`]+)`", text)
+    return "".join(code_as_markdown(part) if index % 2 else _escaped(part) for index, part in enumerate(parts)).strip()
+
+
+def code_as_markdown(text: str) -> str:
+    """A command or a name as code, between more backticks than it has itself."""
+    shown = visible(text)
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", shown)), default=0))
+    room = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{room}{shown}{room}{fence}"
+
+
 def _blocks(blocks: Sequence[Block], level: int) -> list[str]:
     parts: list[str] = []
     for block in blocks:
         inner: list[str] = []
         if isinstance(block, Command):
-            parts.append("\n".join(f"    {line}" for line in block.text.splitlines()))
+            parts.append("\n".join(f"    {line}" for line in visible(block.text, lines=True).split("\n")))
             continue
         if isinstance(block, Text):
-            inner = list(block.paragraphs)
+            inner = [text_as_markdown(paragraph) for paragraph in block.paragraphs]
         elif isinstance(block, Table):
-            inner = [table_as_markdown(block), block.note]
+            inner = [table_as_markdown(block), text_as_markdown(block.note)]
         elif isinstance(block, Group):
             inner = _blocks(block.blocks, level + 1)
         if inner:
-            parts += [f"{'#' * level} {block.title}" if block.title else "", *inner]
+            parts += [f"{'#' * level} {_plain(block.title)}" if block.title else "", *inner]
     return parts
 
 
@@ -52,5 +73,10 @@ def _cell(cell: Cell) -> str:
 
 
 def _plain(text: str) -> str:
-    """On one line, and with nothing in it that would end the cell or begin HTML."""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return _escaped(text).strip()
+
+
+def _escaped(text: str) -> str:
+    """On one line, and with nothing in it that Markdown would read as its own."""
+    shown = visible(re.sub(r"[ \t\r\n]+", " ", text))
+    return isolated(SIGNS.sub(lambda sign: ENTITIES.get(sign[0], f"\\{sign[0]}"), shown))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 
 from robust_bc.files import write_whole
 from robust_bc.report.blocks import Block, Command, Group, Lines, Page, Replay, Scatter, Table, Text, walk
 from robust_bc.report.charts import lines_chart, marker_definitions, scatter_chart
+from robust_bc.report.content_policy import content_policy
+from robust_bc.report.escaping import as_content, as_text
 from robust_bc.report.palette import Style, styles_of
 from robust_bc.report.replays import replay_as_html
 from robust_bc.report.tables import table_as_html
@@ -33,27 +34,29 @@ def page_as_html(page: Page) -> str:
     body = writer.section(page.blocks, level=2)
     top = [(level, name, title) for level, name, title in writer.headings if level <= 3]
     contents = _contents(top) if sum(level == 2 for level, _, _ in top) >= CONTENTS_FROM else ""
+    style = _assets("page.css", "figures.css", "media.css")
+    script = _assets("page.js", "road.js", "replay.js")
+    # The policy comes first, so that it holds for all that follows. It is ASCII, and the charset is told in time.
     # White on load would blink at people who read in the dark; the scheme is told before anything is drawn.
     return f"""<!doctype html>
 <html lang="en">
 <head>
+<meta http-equiv="Content-Security-Policy" content="{content_policy(script, style)}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>{escape(page.title)}</title>
-<style>
-{_assets("page.css", "figures.css", "media.css")}</style>
+<title>{as_text(page.title)}</title>
+<style>{style}</style>
 </head>
 <body{' class="with-contents"' if contents else ""}>
 {marker_definitions()}
 <header class="head">
-<h1>{escape(page.title)}</h1>
+<h1>{as_content(page.title)}</h1>
 {_paragraphs([page.lead], "lead")}{_facts(page.facts)}
 </header>
 {contents}<main>
 {body}</main>
-<script type="module">
-{_assets("page.js", "road.js", "replay.js")}</script>
+<script type="module">{script}</script>
 </body>
 </html>
 """
@@ -80,7 +83,7 @@ class _Writer:
 
     def block(self, block: Block, level: int) -> str:
         if isinstance(block, Command):
-            return f'<pre class="wide command"><code>{escape(block.text)}</code></pre>\n'
+            return f'<pre class="wide command"><code>{as_content(block.text)}</code></pre>\n'
         heading, name = self.heading(block.title, level)
         if isinstance(block, Text):
             return f'<section class="wide text">{heading}{_paragraphs(block.paragraphs)}</section>\n'
@@ -103,12 +106,12 @@ class _Writer:
             return "", name
         self.headings.append((level, name, title))
         size = min(level, 6)
-        return f'<h{size} id="{name}">{escape(title)}</h{size}>', name
+        return f'<h{size} id="{name}">{as_content(title)}</h{size}>', name
 
 
 def _contents(headings: Sequence[tuple[int, str, str]]) -> str:
     items = "".join(
-        f'<li class="level-{level}"><a href="#{name}">{escape(title)}</a></li>' for level, name, title in headings
+        f'<li class="level-{level}"><a href="#{name}">{as_content(title)}</a></li>' for level, name, title in headings
     )
     return f'<nav class="contents" aria-label="Contents"><p>Contents</p><ol>{items}</ol></nav>\n'
 
@@ -119,9 +122,9 @@ def _facts(facts: Mapping[str, str]) -> str:
     items = []
     for name, value in facts.items():
         is_command = name.casefold() == "command"
-        shown = f"<code>{escape(value)}</code>" if is_command else _inline(value)
+        shown = f"<code>{as_content(value)}</code>" if is_command else _inline(value)
         long = ' class="long"' if is_command or len(value) > LONG_FACT else ""
-        items.append(f"<div{long}><dt>{escape(name)}</dt><dd>{shown}</dd></div>")
+        items.append(f"<div{long}><dt>{as_content(name)}</dt><dd>{shown}</dd></div>")
     return f'\n<dl class="facts">{"".join(items)}</dl>'
 
 
@@ -135,11 +138,11 @@ def _note(note: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Escaped text in which `code` is code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    """Safe text in which `code` is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", as_content(text))
 
 
 def _assets(*names: str) -> str:
     """Files of the package in one piece; the scripts share one module, and nothing of it is global."""
     folder = files("robust_bc.report") / "assets"
-    return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+    return "\n" + "\n".join((folder / name).read_text(encoding="utf-8") for name in names)

@@ -1,14 +1,15 @@
-"""A replay as data for the page's script: finite, rounded, and safe inside HTML."""
+"""A replay as data for the page's script: finite, rounded, and with nothing hidden in its names."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robust_bc.errors import RobustBCError
+from robust_bc.plain_text import visible
 from robust_bc.report.blocks import Pose, Replay, ReplayEpisode
+from robust_bc.report.escaping import as_json
 from robust_bc.report.palette import Style
 
 METRE_DIGITS, ANGLE_DIGITS = 2, 3
@@ -22,7 +23,7 @@ def replay_as_html(replay: Replay, styles: Mapping[str, Style]) -> str:
         return '<p class="empty">no data</p>'
     return (
         '<div class="stage"><p class="empty">The replay needs JavaScript.</p></div>'
-        f'<script type="application/json">{safe_json(replay_data(replay, styles))}</script>'
+        f'<script type="application/json">{as_json(replay_data(replay, styles))}</script>'
     )
 
 
@@ -39,7 +40,7 @@ def replay_data(replay: Replay, styles: Mapping[str, Style]) -> dict[str, Any]:
     ]
     shown = [_episode(one, float(road["dt"])) for one in replay.episodes if len(one.poses)]
     return {
-        "title": replay.title,
+        "title": visible(replay.title),
         "road": {
             "lanes": int(road["lanes"]),
             "lane_width": _number(road["lane_width"], "the road"),
@@ -47,28 +48,20 @@ def replay_data(replay: Replay, styles: Mapping[str, Style]) -> dict[str, Any]:
             "pieces": pieces,
         },
         "car": CAR,
-        "slots": {policy: styles[policy].slot + 1 for policy in dict.fromkeys(e.policy for e in replay.episodes)},
+        "slots": {visible(one.policy): styles[one.policy].slot + 1 for one in replay.episodes},
         "episodes": shown,
     }
 
 
-def safe_json(content: Any) -> str:
-    """JSON that cannot end its script element; NaN and infinity are an error."""
-    text = json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
-
-
 def _episode(one: ReplayEpisode, dt: float) -> dict[str, Any]:
     poses = _until_lost(one.poses)
-    facts = dict(one.facts)
+    facts = {visible(name): visible(value) for name, value in one.facts.items()}
     if len(poses) < len(one.poses):
         facts["shown"] = f"until {len(poses) * dt:.1f} s, where the position is no number any more"
     return {
-        "policy": one.policy,
-        "episode": one.episode,
-        "outcome": one.outcome,
+        "policy": visible(one.policy),
+        "episode": visible(one.episode),
+        "outcome": visible(one.outcome),
         "facts": facts,
         "cars": [_pose([_number(value, f"a car of episode '{one.episode}'") for value in car]) for car in one.cars],
         "poses": [_pose(pose) for pose in poses],

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from robust_bc.report.blocks import Cell, Column, Table, finite
+from robust_bc.report.escaping import as_content, as_text
 
 FEW = 4
 HINTS = {"high": ("↑", "higher is better"), "low": ("↓", "lower is better")}
@@ -23,7 +22,7 @@ def table_as_html(table: Table, heading: str) -> str:
     few = " few" if len(table.columns) <= FEW else ""
     return (
         f'<div class="scroll{few}" role="region" aria-labelledby="{heading}" tabindex="0"><table>'
-        f'<caption class="unseen">{escape(table.title)}</caption>'
+        f'<caption class="unseen">{as_content(table.title)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
@@ -36,13 +35,17 @@ def _head(column: Column) -> str:
         hint = f' <span class="hint" title="{words}"><span aria-hidden="true">{sign}</span>'
         hint += f'<span class="unseen">({words})</span></span>'
     # The name and the hint stay on one line; the script wraps both into the button.
-    return f'<th scope="col" class="{column.kind}" data-kind="{column.kind}"{better}>{escape(column.name)}{hint}</th>'
+    return (
+        f'<th scope="col" class="{column.kind}" data-kind="{column.kind}"{better}>{as_content(column.name)}{hint}</th>'
+    )
 
 
 def _cell(cell: Cell, column: Column, first: bool) -> str:
     name, scope = ("th", ' scope="row"') if first else ("td", "")
-    text = f"<strong>{escape(cell.text)}</strong>" if cell.strong else escape(cell.text)
-    note = f"<small>{escape(cell.note)}</small>" if cell.note else ""
+    text = f"<strong>{as_content(cell.text)}</strong>" if cell.strong else as_content(cell.text)
+    if first:
+        text = f'<span class="name">{text}</span>'
+    note = f"<small>{as_content(cell.note)}</small>" if cell.note else ""
     classes = column.kind + (" best" if cell.strong else "")
     return f'<{name}{scope} class="{classes}"{_value(cell)}>{text}{note}</{name}>'
 
@@ -50,6 +53,6 @@ def _cell(cell: Cell, column: Column, first: bool) -> str:
 def _value(cell: Cell) -> str:
     """What the cell is sorted by; without a value it goes last."""
     if cell.value is None or isinstance(cell.value, str):
-        return "" if cell.value is None else f' data-value="{escape(cell.value)}"'
+        return "" if cell.value is None else f' data-value="{as_text(cell.value)}"'
     number = finite(cell.value)
     return "" if number is None else f' data-value="{number!r}"'

@@ -14,13 +14,10 @@ from robust_bc.errors import RobustBCError
 from robust_bc.report import (
     Cell,
     Column,
-    Command,
-    Group,
     Lines,
     Page,
     Replay,
     ReplayEpisode,
-    Scatter,
     Series,
     Table,
     Text,
@@ -31,7 +28,6 @@ from robust_bc.report.palette import COLOURS, styles_of
 from robust_bc.report.replays import replay_data
 from tests.report.demo import demo_page, straight_replay
 
-EVIL = "</script><script>alert('x')</script>&\"'\u2028"
 ROAD = {"lanes": 2, "lane_width": 3.5, "dt": 0.1, "pieces": [{"start": [0, 0, 0], "length": 50, "curvature": 0}]}
 VOID = {"meta", "path", "use", "br", "img", "input", "link"}
 
@@ -44,6 +40,7 @@ class Reader(HTMLParser):
         self.open: list[str] = []
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.scripts: list[str] = []
+        self.text = ""
         self.feed(text)
         self.close()
         assert not self.open
@@ -64,37 +61,11 @@ class Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] == "script":
             self.scripts.append(data)
+        else:
+            self.text += data
 
     def named(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.elements if name == tag]
-
-
-def evil_page() -> Page:
-    episode = ReplayEpisode(EVIL, EVIL, [[9.0, 0, 0]], [[0.0, 0, 0], [1.0, 0, 0]], EVIL, {EVIL: EVIL})
-    series = [Series(EVIL, [0, 1], [1.0, 2.0])]
-    return Page(
-        EVIL,
-        EVIL,
-        {EVIL: EVIL},
-        [
-            Text(EVIL, [EVIL]),
-            Command(EVIL),
-            Table(EVIL, [Column(EVIL), Column(EVIL, "number")], [[Cell(EVIL, EVIL), Cell(EVIL, 1.0, EVIL)]], EVIL),
-            Group(EVIL, [Lines(EVIL, EVIL, EVIL, series, EVIL), Scatter(EVIL, EVIL, EVIL, series, EVIL)]),
-            Replay(EVIL, ROAD, [episode], EVIL),
-        ],
-    )
-
-
-def test_texts_stay_texts() -> None:
-    html = page_as_html(evil_page())
-    page = Reader(html)
-    assert len(page.named("script")) == 2  # the replay's data and the page's own
-    assert "alert('x')" not in html.replace("\\u003c/script\\u003e\\u003cscript\\u003ealert('x')", "")
-    data = json.loads(page.scripts[0])
-    assert data["episodes"][0]["policy"] == EVIL
-    assert data["episodes"][0]["facts"] == {EVIL: EVIL}
-    assert all("x" not in attributes or not str(attributes["x"]).startswith("alert") for _, attributes in page.elements)
 
 
 def test_the_page_needs_nothing_but_itself() -> None:

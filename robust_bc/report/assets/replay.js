@@ -10,6 +10,20 @@ const button = (className, text, label) => {
   return element;
 };
 
+const icon = (width, height, className, shape) => {
+  const space = document.querySelector("svg").namespaceURI;
+  const [drawing, path] = ["svg", "path"].map((name) => document.createElementNS(space, name));
+  const attributes = { width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" };
+  Object.entries(attributes).forEach(([name, value]) => drawing.setAttribute(name, value));
+  if (className) path.setAttribute("class", className);
+  path.setAttribute("d", shape);
+  drawing.append(path);
+  return drawing;
+};
+
+// Names keep their own direction of writing, and do not turn the words beside them.
+const isolated = (text) => make("bdi", "", text);
+
 const labelled = (text, control, className) => {
   const label = make("label", className);
   if (control.type === "checkbox") label.append(control, text);
@@ -50,7 +64,7 @@ class Replay {
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "img");
     this.play = button("play", undefined, "play");
-    this.play.innerHTML = '<svg viewBox="0 0 16 16" aria-hidden="true"><path/></svg>';
+    this.play.append(icon(16, 16, "", ICONS.play));
     this.scrub = make("input", "scrub");
     Object.assign(this.scrub, { type: "range", min: 0, step: "any" });
     this.scrub.setAttribute("aria-label", "time");
@@ -132,7 +146,8 @@ class Replay {
       }),
     );
     this.details.hidden = !Object.keys(episode.facts).length;
-    this.told.textContent = `${episode.policy}, episode ${episode.episode}: ${episode.outcome}`;
+    const [who, which, how] = [episode.policy, episode.episode, episode.outcome].map(isolated);
+    this.told.replaceChildren(who, ", episode ", which, ": ", how);
     this.canvas.setAttribute("aria-label", this.told.textContent);
     this.gather();
     this.go(stay ? this.frame : 0);
@@ -146,8 +161,9 @@ class Replay {
     this.legend.replaceChildren(
       ...together.map((one) => {
         const item = make("li", `s${this.data.slots[one.policy]}`);
-        item.innerHTML = '<svg width="22" height="14" viewBox="0 0 22 14" aria-hidden="true"><path class="line" d="M1 7H21"/></svg>';
-        item.append(make("span", "", `${one.policy}: ${one.outcome}`));
+        const words = make("span");
+        words.append(isolated(one.policy), ": ", isolated(one.outcome));
+        item.append(icon(22, 14, "line", "M1 7H21"), words);
         return item;
       }),
     );
