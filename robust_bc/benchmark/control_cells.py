@@ -94,6 +94,8 @@ class Cell:
     def __post_init__(self) -> None:
         if len(_lengths(self.episodes.values())) > 1:
             raise RobustBCError("each episode has a number for each metric.")
+        if self.failure is None and None in (self.episodes.get("return") or [None]):
+            raise RobustBCError("a cell without a failure has the return of every episode.")
 
     def values(self, name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """One number for each episode."""

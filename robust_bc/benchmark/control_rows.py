@@ -108,6 +108,8 @@ def _rows_of(results: Results, task: str, how: str, rate: float, method: str) ->
         return
     kinds = {"return": "number", "length": "number", **{metric.name: metric.kind for metric in world.metrics}}
     for metric, kind in kinds.items():
+        if not all(metric in cell.episodes for cell in cells):
+            continue
         values = np.concatenate([cell.values(metric) for cell in cells])
         # The expert has no seeds: its interval is over episodes.
         sample = values if expert else np.array([cell.mean(metric) for cell in cells])

@@ -15,8 +15,11 @@ from typing import Any, NoReturn, TypeVar
 from robust_bc.data.typed import MisfitError, typed
 from robust_bc.errors import DamagedFileError, RobustBCError
 
-LARGEST_JSON = 64 << 20
-"""Bytes. The largest that this toolkit writes, the cells and audits of a million pairs, have some 10 MB."""
+LARGEST_JSON = 48 << 20
+"""Bytes. The largest that this toolkit writes, the audit of 100,000 episodes, has some 40 MB. In memory a text takes up
+to 15 times as much."""
+MOST_OBJECTS = 2_000_000
+"""Objects and lists, which take the most memory for their text: two letters are 64 bytes."""
 DEEPEST = 64
 """Levels of objects and lists; what this toolkit and Minari write has at most 10."""
 MOST_DIGITS = 40
@@ -68,6 +71,8 @@ def parse_json(content: bytes | str, name: str, *, infinite: bool = False) -> di
 
     try:
         text = content.decode() if isinstance(content, bytes) else content
+        if text.count("[") + text.count("{") > MOST_OBJECTS:
+            raise ValueError(f"it has more than {MOST_OBJECTS} objects and lists")
         found = json.loads(text, parse_constant=None if infinite else refuse, parse_int=whole)
         _check_depth(found)
     except (ValueError, RecursionError) as problem:

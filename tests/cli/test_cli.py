@@ -102,7 +102,7 @@ def test_train_tells_how_many_pairs_were_left_out(dataset: str, tmp_path: Path) 
         (["benchmark", "synthetic", "--device", "gpu"], "invalid choice 'gpu' for argument '--device'"),
         (["train", "--dataset", "DATA", "--out", "run", "--steps", "many"], "Error parsing --steps"),
         (["train", "--dataset", "DATA", "--out", "run", "--method"], "--method needs a value"),
-        (["train", "--dataset", "~no-such-user/x", "--out", "run"], "dataset '~no-such-user/x' cannot be read"),
+        (["train", "--dataset", "~no-such-user/x", "--out", "run"], "'~no-such-user/x' is neither a folder nor the id"),
         (["train", "--dataset", "DATA", "--out", "x" * 300], "cannot create the folder"),
         (["train"], "Missing from robust-bc train: --dataset --out"),
     ],

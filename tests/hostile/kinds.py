@@ -168,7 +168,14 @@ def make_teacher(folder: Path) -> None:
 def make_cells(folder: Path) -> None:
     curve = LearningCurve(["total"], [1, 2], [[2.0, None]])
     cell = Cell(
-        KEY, {"return": [1.0, None]}, None, curve, PairCorrelations([1.0, None], [0.0, 1.0], "01"), 1.0, 2.0, "x"
+        KEY,
+        {"return": [1.0, 2.0], "length": [1.0, None]},
+        None,
+        curve,
+        PairCorrelations([1.0, None], [0.0, 1.0], "01"),
+        1.0,
+        2.0,
+        "x",
     )
     CellCache[Key, Cell](folder / "control", Cell).write([(cell, MARK)])
     audited = AuditCell(KEY, {"pair_auroc": 0.5, "pair_ap": None}, "01", None, 1.0, "x")
