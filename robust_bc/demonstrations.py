@@ -170,10 +170,23 @@ def _episode_index(episodes: NDArray[Any], pairs: int) -> NDArray[np.int64]:
     index = np.asarray(episodes)
     if index.ndim != 1 or index.dtype.kind not in "iu":
         raise RobustBCError(
-            f"episodes must be one whole number per pair, but it has type {index.dtype} and shape {index.shape}."
+            "episodes must be one whole number per pair, below 2^63,"
+            f" but it has type {index.dtype} and shape {index.shape}."
         )
     _same_length("episodes", len(index), pairs)
-    return _read_only(index.astype(np.int64))
+    return _read_only(episode_numbers(index))
+
+
+def episode_numbers(index: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Whole numbers (N,) as int64; a larger one would come out as another, and two episodes could become one."""
+    too_large = np.flatnonzero(index > np.iinfo(np.int64).max)
+    if len(too_large):
+        row = int(too_large[0])
+        raise RobustBCError(
+            f"episodes must be below 2^63, but that of pair {row} is {index[row]};"
+            " number them anew with numpy.unique(episodes, return_inverse=True)[1]."
+        )
+    return index.astype(np.int64)
 
 
 def _labels(corrupt: NDArray[Any], pairs: int) -> NDArray[np.bool_]:
