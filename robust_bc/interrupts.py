@@ -120,7 +120,7 @@ def stop_requests() -> Iterator[threading.Event]:
             asked_at = time.monotonic()
             asked.set()
         elif time.monotonic() - asked_at >= SAME_REQUEST:
-            handler = before[number]
+            handler = before[signal.Signals(number)]
             if not callable(handler):
                 raise KeyboardInterrupt
             handler(number, frame)
