@@ -21,17 +21,33 @@ HAS_TIMER = hasattr(signal, "setitimer")
 """Windows has none: there a signal does not wait."""
 
 
+class StopRequest:
+    """Whether anybody has asked to stop.
+
+    No `threading.Event`: that has a lock, and a signal that comes while another one is noted would wait for it forever.
+    """
+
+    def __init__(self) -> None:
+        self._made = False
+
+    def set(self) -> None:
+        self._made = True
+
+    def is_set(self) -> bool:
+        return self._made
+
+
 @contextmanager
-def interrupts_raised(until_the_end: bool = False) -> Iterator[threading.Event]:
-    """Ctrl-C and SIGTERM raise KeyboardInterrupt in the block; the event tells whether anybody asked.
+def interrupts_raised(until_the_end: bool = False) -> Iterator[StopRequest]:
+    """Ctrl-C and SIGTERM raise KeyboardInterrupt in the block; the request tells whether anybody asked.
 
     They wait for the end of an import: a module in C that is interrupted while it is made ready tells of something
     else than an interrupt, or goes on. They come again where Python can only print them, such as in a `__del__`. Other
-    code in C may still make another error of them, so whoever meets an error looks at the event.
+    code in C may still make another error of them, so whoever meets an error looks at the request.
 
     With `until_the_end`, for a process that ends after the block, both are ignored from then on.
     """
-    asked = threading.Event()
+    asked = StopRequest()
     if threading.current_thread() is not threading.main_thread():  # others get no signals
         yield asked
         return
@@ -100,14 +116,14 @@ def interrupts_held() -> Iterator[None]:
 
 
 @contextmanager
-def stop_requests() -> Iterator[threading.Event]:
+def stop_requests() -> Iterator[StopRequest]:
     """Turns Ctrl-C and the SIGTERM of a cluster into a request that the block meets where it can.
 
     In the middle of some training steps, some weights are ahead of others, and no resumed run could go on from there to
     the same bits; in the middle of a drawing, code in C makes another error of a KeyboardInterrupt. A second Ctrl-C
     does not wait.
     """
-    asked = threading.Event()
+    asked = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield asked  # only the main thread may handle signals
         return

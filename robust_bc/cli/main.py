@@ -6,13 +6,12 @@ import importlib
 import io
 import os
 import sys
-import threading
 import warnings
 from collections.abc import Sequence
 
 from robust_bc import __version__
 from robust_bc.errors import RobustBCError
-from robust_bc.interrupts import interrupts_raised
+from robust_bc.interrupts import StopRequest, interrupts_raised
 
 # Command -> (module with a `run(args)`, one line of help). Modules are imported only when their command is called.
 COMMANDS = {
@@ -66,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise SystemExit(code)
 
 
-def _attempt(given: list[str], asked: threading.Event) -> Problem | None:
+def _attempt(given: list[str], asked: StopRequest) -> Problem | None:
     """Run the command; what went wrong, if anything did. An error after somebody has `asked` to stop is the stop."""
     warnings.simplefilter("ignore")  # a clean console: warnings of libraries are for developers, not for users
     for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a character shows a question mark

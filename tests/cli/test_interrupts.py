@@ -15,7 +15,7 @@ import pytest
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 INTERRUPTED = (130, "", "robust-bc: interrupted.\n")
 START = "import sys; from robust_bc.cli import main as command; {}; print('ready', flush=True); command.main()"
-PATIENCE = 120
+PATIENCE = 30
 
 MODULES = {
     "in a module in C that is made ready": """
@@ -51,6 +51,18 @@ MODULES = {
                 time.sleep(10)
             except KeyboardInterrupt:
                 raise ValueError("not a path") from None
+        """,
+    "again in all that is done to note it": """
+        import sys, traceback
+        def again(frame, event, argument):
+            callers = [name.f_code.co_name for name, _ in traceback.walk_stack(frame.f_back)]
+            if event == "return" and "stop" in callers:
+                signal.raise_signal(NUMBER)
+        sys.setprofile(again)
+        signal.raise_signal(NUMBER)
+        sys.setprofile(None)
+        def run(args):
+            time.sleep(10)
         """,
     "twice, as make passes it on": """
         def run(args):
@@ -88,7 +100,10 @@ def ends(module: str, number: signal.Signals, folder: Path) -> tuple[int, str, s
     lines = [line.removeprefix(" " * 8) for line in module.strip("\n").splitlines()]
     (folder / "odd_command.py").write_text(head + "\n".join(lines))
     process = started(folder, "odd", "command.COMMANDS['odd'] = ('odd_command', '')")
-    out, err = process.communicate(timeout=PATIENCE)
+    try:
+        out, err = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
     return process.returncode, out, err
 
 
