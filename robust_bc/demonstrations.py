@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from minari import MinariDataset
 
 MINIMUM_PAIRS = 2
+LARGEST = 1e300
+"""Observations and actions beyond this are refused. It leaves room for sums and differences of a hundred million pairs,
+and for actions beyond those that were shown, before double precision ends at 1.8e308."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +38,8 @@ class Demonstrations:
     """(N, S) the observation that followed each pair, where that is known: it tells which pairs lead to which."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "observations", _numbers(self.observations, "observations", "(N, S)"))
-        object.__setattr__(self, "actions", _numbers(self.actions, "actions", "(N, A)"))
+        object.__setattr__(self, "observations", _bounded(self.observations, "observations", "(N, S)"))
+        object.__setattr__(self, "actions", _bounded(self.actions, "actions", "(N, A)"))
         pairs = len(self.observations)
         _same_length("actions", len(self.actions), pairs)
         if pairs < MINIMUM_PAIRS:
@@ -155,6 +158,18 @@ def _numbers(values: NDArray[Any], name: str, shape: str) -> NDArray[np.floating
     return _read_only(array)
 
 
+def _bounded(values: NDArray[Any], name: str, shape: str) -> NDArray[np.floating[Any]]:
+    """Numbers that are not too large to reckon with."""
+    array = _numbers(values, name, shape)
+    if len(array) and max(float(array.max()), -float(array.min())) > LARGEST:
+        row, column = (int(index) for index in np.argwhere(np.abs(array) > LARGEST)[0])
+        raise RobustBCError(
+            f"{name} must lie between -{LARGEST:g} and {LARGEST:g}, but row {row}, column {column} is"
+            f" {array[row, column]}; drop such pairs, or use a larger unit."
+        )
+    return array
+
+
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
@@ -170,10 +185,23 @@ def _episode_index(episodes: NDArray[Any], pairs: int) -> NDArray[np.int64]:
     index = np.asarray(episodes)
     if index.ndim != 1 or index.dtype.kind not in "iu":
         raise RobustBCError(
-            f"episodes must be one whole number per pair, but it has type {index.dtype} and shape {index.shape}."
+            "episodes must be one whole number per pair, below 2^63,"
+            f" but it has type {index.dtype} and shape {index.shape}."
         )
     _same_length("episodes", len(index), pairs)
-    return _read_only(index.astype(np.int64))
+    return _read_only(episode_numbers(index))
+
+
+def episode_numbers(index: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Whole numbers (N,) as int64; a larger one would come out as another, and two episodes could become one."""
+    too_large = np.flatnonzero(index > np.iinfo(np.int64).max)
+    if len(too_large):
+        row = int(too_large[0])
+        raise RobustBCError(
+            f"episodes must be below 2^63, but that of pair {row} is {index[row]};"
+            " number them anew with numpy.unique(episodes, return_inverse=True)[1]."
+        )
+    return index.astype(np.int64)
 
 
 def _labels(corrupt: NDArray[Any], pairs: int) -> NDArray[np.bool_]:

@@ -17,6 +17,13 @@ ROUNDING_STEPS = 8
 """A column whose spread is below this many steps of its floating-point type counts as constant."""
 MAD_TO_STANDARD_DEVIATION = 1.4826
 """The median absolute deviation of a normal distribution times this is its standard deviation."""
+SAFE_SQUARES = (1e-140, 1e140)
+"""Deviations between these have squares that double precision holds with all their digits."""
+SAFE_IN_FLOAT32 = (1e-30, 1e30)
+"""Sizes of a column that float32, from 1e-38 to 3e38, holds with room for values that are far from usual."""
+FARTHEST = 1e15
+"""Deviations from the centre beyond which nothing is told apart: a network in float32 must get no infinity. A column
+that counts as live has no pair as far off as this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,25 +42,52 @@ class Affine:
 
     def forward(self, values: NDArray[Any]) -> NDArray[np.float32]:
         divisor = np.where(self.scale > 0, self.scale, np.inf)
-        return ((values - self.centre) / divisor).astype(np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            away = (values - self.centre) / divisor
+        if not np.vdot(away, away) < FARTHEST**2:  # one product: this is done at every step of an episode
+            # A constant column is 0 also where the difference is infinite.
+            away = np.where(self.scale > 0, np.clip(away, -FARTHEST, FARTHEST), 0.0)
+        return away.astype(np.float32)
 
     def backward(self, values: NDArray[Any]) -> Array:
-        return values.astype(np.float64) * self.scale + self.centre
+        with np.errstate(over="ignore"):
+            return values.astype(np.float64) * self.scale + self.centre
+
+    @property
+    def shortest_type(self) -> type[np.float32] | type[np.float64]:
+        """float32, or float64 where a column is too large or too small for it."""
+        size = np.abs(self.centre) + self.scale
+        least, most = SAFE_IN_FLOAT32
+        return np.float32 if ((size == 0) | ((size >= least) & (size <= most))).all() else np.float64
 
     @classmethod
     def of(cls, values: NDArray[Any], kind: ActionScaling = "standard") -> Affine:
         """Mean and standard deviation, or median and MAD, of the columns of (N, C)."""
         columns = np.asarray(values, dtype=np.float64)
         if kind == "standard":
-            centre, scale = columns.mean(axis=0), columns.std(axis=0)
+            centre, scale = columns.mean(axis=0), standard_deviation(columns)
         else:
             centre = np.median(columns, axis=0)
             scale = MAD_TO_STANDARD_DEVIATION * np.median(np.abs(columns - centre), axis=0)
             # More than half of a column may sit on one value (a gripper that is mostly open).
-            scale = np.where(scale > 0, scale, columns.std(axis=0))
-        resolution = np.finfo(values.dtype).eps * np.abs(columns).max(axis=0)
+            scale = np.where(scale > 0, scale, standard_deviation(columns))
+        steps = np.finfo(values.dtype)
+        resolution = np.maximum(steps.eps * np.abs(columns).max(axis=0), float(steps.smallest_subnormal))
         constant = scale <= ROUNDING_STEPS * resolution
         return cls(centre=np.where(constant, columns[0], centre), scale=np.where(constant, 0.0, scale))
+
+
+def standard_deviation(columns: Array) -> Array:
+    """(C,) of the columns of (N, C), also where the squares of their values are infinite or vanish."""
+    with np.errstate(over="ignore"):
+        plain: Array = columns.std(axis=0)
+    smallest, largest = SAFE_SQUARES
+    unsafe = ~((plain > smallest) & (plain < largest))
+    if unsafe.any():
+        away = columns[:, unsafe] - columns[:, unsafe].mean(axis=0)
+        unit = np.abs(away).max(axis=0)
+        plain[unsafe] = (away / np.where(unit > 0, unit, 1.0)).std(axis=0) * unit
+    return plain
 
 
 @dataclass(frozen=True, eq=False)

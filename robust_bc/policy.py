@@ -67,6 +67,11 @@ class Policy:
         """Fitted models whose actions are averaged: several for each member where peers make up one."""
         self.members = self.networks // settings.peers
         self._chooser = self._model.by_row()
+        chosen: Any = normalisation.actions.shortest_type if action_space is None else action_space.dtype
+        self._action_type = np.dtype(chosen)
+        largest = float(np.finfo(chosen).max)
+        space = (-np.inf, np.inf) if action_space is None else (action_space.low, action_space.high)
+        self._limits = np.maximum(space[0], -largest), np.minimum(space[1], largest)
         self._generator = torch.Generator().manual_seed(0)
 
     def __repr__(self) -> str:
@@ -104,14 +109,13 @@ class Policy:
         Deterministic actions are the mean over members of each member's choice (the target of ChoiceNet, the
         heaviest mixture of an MDN); each is the same to the bit whatever stands beside its observation in the batch.
         Otherwise a member is drawn, then a mixture by its weight, then an action.
-        Actions have the type of the action space, and float32 where that is not known.
+        Actions have the type of the action space. Where that is not known they are float32, or float64 if they are so
+        large or so small that float32 cannot hold them.
         """
         chosen = [self._choose(part, deterministic) for part in self._parts(self._check(observation))]
         actions = self.normalisation.actions.backward(np.concatenate(chosen, axis=1).T)  # (B, D)
-        if self.action_space is not None:
-            actions = np.clip(actions, self.action_space.low, self.action_space.high)
-        dtype = np.float32 if self.action_space is None else self.action_space.dtype
-        return (actions[0] if np.ndim(observation) == 1 else actions).astype(dtype), state
+        actions = np.clip(actions, *self._limits).astype(self._action_type)
+        return (actions[0] if np.ndim(observation) == 1 else actions), state
 
     def mixture(self, observations: ArrayLike) -> Mixture:
         """The whole mixture, and ρ where the method has it, at observations (B, S) or at one (S,)."""
@@ -160,10 +164,13 @@ class Policy:
         parameters = self._parameters(batch)
         actions = self.normalisation.actions
         rho = parameters.correlations
+        with np.errstate(over="ignore"):
+            squared = np.minimum(actions.scale**2, np.finfo(np.float64).max)  # 0 times infinity is no variance
+            variances = _double(parameters.variances).transpose(0, 3, 1, 2) * squared
         return Mixture(
             weights=_double(parameters.log_weights.exp()).transpose(0, 2, 1),
             means=actions.backward(_double(parameters.means).transpose(0, 3, 1, 2)),
-            variances=_double(parameters.variances).transpose(0, 3, 1, 2) * actions.scale**2,
+            variances=variances,
             correlations=None if rho is None else _double(rho).transpose(0, 2, 1),
         )
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import platform
-import signal
-import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -24,6 +20,7 @@ from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import DamagedFileError, RobustBCError
 from robust_bc.files import is_aside_of, make_folder, remove_asides, write_json, write_whole
 from robust_bc.fitting import FitPlan, Progress, ProgressCallback
+from robust_bc.interrupts import stop_requests
 from robust_bc.methods.direct import DirectMethod
 from robust_bc.policy import Policy
 from robust_bc.training.checkpoint import fingerprint, pairs_digest, read_checkpoint, write_checkpoint
@@ -118,31 +115,6 @@ def _train(
         trainer.run(after_block)
         save_all()
     return plan.policies([0], trainer)[0]
-
-
-@contextmanager
-def stop_requests() -> Iterator[threading.Event]:
-    """Turns Ctrl-C and the SIGTERM of a cluster into a request that is met at the end of a block.
-
-    In the middle of one, some weights are a step ahead of others, and no resumed run could go on from there to the
-    same bits. A second Ctrl-C does not wait.
-    """
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked  # only the main thread may handle signals
-        return
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-        asked.set()
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _describe(plan: FitPlan, source: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robust_bc.interrupts import interrupts_held
+from robust_bc.interrupts import interrupts_held, stop_requests
 from robust_bc_demos.keyboard import TONES, Key, Session
 from robust_bc_envs.drawing import RoadView
 
@@ -26,30 +26,45 @@ KEYS: dict[str, Key] = {
 
 
 def drive(session: Session) -> None:
-    """Open the window and let the person drive until the session is over or the window is closed."""
+    """Open the window and let the person drive until the session is over or the window is closed.
+
+    Ctrl-C and SIGTERM end it after the frame that is being drawn.
+    """
+    with stop_requests() as stop:
+        view = RoadView(session.world.worlds.road, window=True)
+        try:
+            while not (session.over or view.closed):
+                _show(session, view)
+                if stop.is_set():
+                    raise KeyboardInterrupt
+                if not view.closed:
+                    _move_on(session)
+        finally:
+            view.close()
+
+
+def _show(session: Session, view: RoadView) -> None:
+    """One frame, until it is time for the next."""
     world = session.world
-    view = RoadView(world.worlds.road, window=True)
-    try:
-        while not session.over:
-            banner, tone = session.banner()
-            view.draw(
-                *(world.pose, world.cars, np.array(world.path), world.worlds.seen[0]),
-                lines=session.panel(),
-                tone=TONES[session.mode],
-                banner=banner,
-                banner_tone=tone,
-            )
-            _set_title(session)
-            view.show(1 / world.settings.dt)
-            if view.closed:
-                break
-            pressed, held = _read_keys()
-            with interrupts_held():  # an episode is kept or not, but never half
-                for key in pressed:
-                    session.press(key)
-                session.advance(held)
-    finally:
-        view.close()
+    banner, tone = session.banner()
+    view.draw(
+        *(world.pose, world.cars, np.array(world.path), world.worlds.seen[0]),
+        lines=session.panel(),
+        tone=TONES[session.mode],
+        banner=banner,
+        banner_tone=tone,
+    )
+    _set_title(session)
+    view.show(1 / world.settings.dt)
+
+
+def _move_on(session: Session) -> None:
+    """What the keys say, and one step of the world."""
+    pressed, held = _read_keys()
+    with interrupts_held():  # an episode is kept or not, but never half
+        for key in pressed:
+            session.press(key)
+        session.advance(held)
 
 
 def _read_keys() -> tuple[list[Key], set[Key]]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from robust_bc.auditing.estimates import Estimate as Estimate
 from robust_bc.auditing.pooling import Floats, Grouping, episode_means, pooled
-from robust_bc.demonstrations import MINIMUM_PAIRS
+from robust_bc.demonstrations import MINIMUM_PAIRS, episode_numbers
 from robust_bc.errors import RobustBCError
 
 SUSPECT_BELOW = 0.5
@@ -91,7 +91,7 @@ class Audit:
                 f"episodes must be {pairs} whole numbers, one for each pair, but it has type {index.dtype} and"
                 f" shape {index.shape}."
             )
-        object.__setattr__(self, "episodes", _read_only(index.astype(np.int64)))
+        object.__setattr__(self, "episodes", _read_only(episode_numbers(index)))
         if not 0 <= self.rate.low <= self.rate.high <= 1:
             raise RobustBCError(f"rate is a share between 0 and 1, but its interval is {self.rate}.")
         try:  # as it looks after a trip through a file: tuples are lists

@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 import io
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from types import FrameType
 
 from robust_bc import __version__
 from robust_bc.errors import RobustBCError
+from robust_bc.interrupts import StopRequest, interrupts_raised
 from robust_bc.plain_text import visible
 
 # Command -> (module with a `run(args)`, one line of help). Modules are imported only when their command is called.
@@ -48,28 +47,46 @@ EXAMPLES = (
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
+Problem = tuple[str, int]
+"""A sentence and an exit code."""
+INTERRUPTED: Problem = ("interrupted.", EXIT_INTERRUPTED)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of the console script."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    """Entry point of the console script; without arguments, the process is ours and ends with it."""
+    problem = None
+    try:
+        with interrupts_raised(until_the_end=arguments is None) as asked:
+            problem = _attempt(list(sys.argv[1:] if arguments is None else arguments), asked)
+    except KeyboardInterrupt:
+        problem = INTERRUPTED
+    if problem is not None:
+        sentence, code = problem
+        sys.stderr.write(f"robust-bc: {visible(sentence)}\n")
+        raise SystemExit(code)
+
+
+def _attempt(given: list[str], asked: StopRequest) -> Problem | None:
+    """Run the command; what went wrong, if anything did. An error after somebody has `asked` to stop is the stop."""
     warnings.simplefilter("ignore")  # a clean console: warnings of libraries are for developers, not for users
     for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a character shows a question mark
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    signal.signal(signal.SIGTERM, _stop)  # clusters end jobs with it; treated like Ctrl-C, so nothing is lost
     try:
         _dispatch(given)
         sys.stdout.flush()
-    except RobustBCError as problem:
-        _fail(str(problem), EXIT_BAD_INPUT)
-    except KeyboardInterrupt:
-        _fail("interrupted.", EXIT_INTERRUPTED)
     except BrokenPipeError:  # `robust-bc ... | head` is no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as problem:  # a disk that is full or read-only, a name that is too long, a file in the way
-        place = f"'{problem.filename}': " if problem.filename else ""
-        _fail(f"{place}{problem.strerror or problem}.", EXIT_BAD_INPUT)
+    except Exception as problem:
+        if asked.is_set():
+            return INTERRUPTED
+        if isinstance(problem, RobustBCError):
+            return str(problem), EXIT_BAD_INPUT
+        if isinstance(problem, OSError):  # a disk that is full or read-only, a name that is too long, a file in the way
+            place = f"'{problem.filename}': " if problem.filename else ""
+            return f"{place}{problem.strerror or problem}.", EXIT_BAD_INPUT
+        raise
+    return None
 
 
 def _dispatch(given: list[str]) -> None:
@@ -105,15 +122,6 @@ def _help(names: Sequence[str] = tuple(COMMANDS)) -> str:
     lines += ["", "robust-bc COMMAND --help tells the options of a command.", "", "examples:"]
     lines += [f"  {example}" for example in EXAMPLES]
     return "\n".join(lines) + "\n"
-
-
-def _fail(sentence: str, code: int) -> None:
-    sys.stderr.write(f"robust-bc: {visible(sentence)}\n")
-    raise SystemExit(code)
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

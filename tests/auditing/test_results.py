@@ -90,6 +90,10 @@ def test_single_pairs_are_not_told_twice(tmp_path: Path) -> None:
         ({"quality": np.zeros((3, 1))}, r"quality must be 3 numbers, one for each pair, but .* shape \(3, 1\)"),
         ({"quality": np.zeros(1)}, "quality has 1 pairs, but an audit has at least 2"),
         ({"episodes": np.zeros(3)}, "episodes must be 3 whole numbers"),
+        (
+            {"episodes": np.array([0, 2**64 - 1, 1], np.uint64)},
+            r"episodes must be below 2\^63, but that of pair 1 is 18446744073709551615",
+        ),
         ({"sources": ("a", "b")}, "sources has 2 names for 3 episodes"),
         ({"rate": Estimate(0.9, 0.5, 1.2)}, "rate is a share between 0 and 1"),
         ({"settings": {"method": object()}}, "settings must be plain words and finite numbers"),

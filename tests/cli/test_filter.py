@@ -97,5 +97,5 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "audit" / "pairs.safetensors").write_bytes(b"")
     done = robust_bc("filter", *words(tmp_path, "--above", "0.5", "--overwrite"), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "is not valid JSON, or of another audit than audit.json; make the audit anew" in done.stderr
+    assert "is not a whole safetensors file" in done.stderr
     assert done.stderr.count("\n") == 1

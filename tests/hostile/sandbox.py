@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import signal
 import sys
 import time
@@ -64,12 +65,16 @@ def watched(job: Callable[[], object], trace: Path | None = None, *, imports: bo
         _report(writing, job, imports)
     os.close(writing)
     with os.fdopen(reading, "rb") as told:
+        ready, _, _ = select.select([told], [], [], MOST_SECONDS)
+        if not ready:
+            os.kill(child, signal.SIGKILL)
         words = told.read().decode(errors="replace")
     _, status = os.waitpid(child, 0)
     seconds = time.monotonic() - began
+    if not ready:
+        return Outcome("failed", "took too long", seconds)
     if os.WIFSIGNALED(status):
-        name = signal.Signals(os.WTERMSIG(status)).name
-        return Outcome("failed", "took too long" if name == "SIGALRM" else f"was ended by {name}", seconds)
+        return Outcome("failed", f"was ended by {signal.Signals(os.WTERMSIG(status)).name}", seconds)
     if trace is not None and (trace / "trace").exists():
         return Outcome("failed", f"left a trace: {(trace / 'trace').read_text()}", seconds)
     kind, _, rest = words.partition("\n")
@@ -78,8 +83,6 @@ def watched(job: Callable[[], object], trace: Path | None = None, *, imports: bo
 
 def _report(writing: int, job: Callable[[], object], imports: bool) -> None:
     """In the child: do the job, say what became of it, and end without any clean-up of the parent's things."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the child even in the middle of a library's C code
-    signal.alarm(MOST_SECONDS)
     with open("/proc/self/statm") as told:  # noqa: PTH123
         there = int(told.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (there + MOST_MEMORY, there + MOST_MEMORY))

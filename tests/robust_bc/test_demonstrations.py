@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium import spaces
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from robust_bc import Demonstrations, RobustBCError
 from robust_bc.data.minari_demonstrations import finite_successors
@@ -60,6 +62,13 @@ def test_arrays_cannot_be_changed_from_inside() -> None:
         ({"observations": np.ones((1, 2)), "actions": np.ones((1, 1))}, "has 1 pairs, but at least 2"),
         ({"episodes": [0, 0, 1]}, "episodes has 3 rows"),
         ({"episodes": [0.5, 0, 1, 1]}, "episodes must be one whole number per pair"),
+        ({"episodes": [0.0, 0.0, 1.0, 1.0]}, "episodes must be one whole number per pair, .* has type float64"),
+        ({"episodes": [2**70, 0, 1, 1]}, "episodes must be one whole number per pair"),
+        ({"episodes": [2**64 - 1, -1, 1, 1]}, "episodes must be one whole number per pair"),
+        (
+            {"episodes": np.array([0, 1, 2**64 - 1, 2**63], np.uint64)},
+            r"episodes must be below 2\^63, but that of pair 2 is 18446744073709551615",
+        ),
         ({"corrupt": [0, 1, 2, 0]}, "corrupt must be one true or false per pair"),
         ({"corrupt": [True]}, "corrupt has 1 rows"),
         ({"action_space": spaces.Box(-1, 1, (3,))}, "action_space has the shape"),
@@ -74,10 +83,22 @@ def test_arrays_cannot_be_changed_from_inside() -> None:
     ],
 )
 def test_bad_input_gets_one_sentence(changes: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"observations": GOOD, "actions": GOOD[:, :1], **changes}
+    arguments: dict[str, Any] = {"observations": GOOD, "actions": GOOD[:, :1], **changes}
     with pytest.raises(RobustBCError, match=message) as caught:
-        Demonstrations.from_arrays(**given)
+        Demonstrations.from_arrays(**arguments)
     assert "\n" not in str(caught.value)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 2**64 - 1) | st.sampled_from([2**63 - 1, 2**63, 2**64 - 1]), min_size=2, max_size=4))
+def test_an_episode_keeps_its_number_or_is_refused(ids: list[int]) -> None:
+    """Two episodes never become one, and a table shows the number that was given."""
+    pairs, given_ids = np.ones((len(ids), 1)), np.array(ids, np.uint64)
+    if max(ids) >= 2**63:
+        with pytest.raises(RobustBCError, match="episodes must be below"):
+            Demonstrations.from_arrays(pairs, pairs, given_ids)
+    else:
+        assert Demonstrations.from_arrays(pairs, pairs, given_ids).episodes.tolist() == ids
 
 
 def test_clean_keeps_the_good_pairs_only() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from robust_bc.normalisation import Affine
+from robust_bc.normalisation import ActionScaling, Affine
 
 
 def test_columns_have_mean_zero_and_deviation_one() -> None:
@@ -55,3 +55,38 @@ def test_backward_undoes_forward(values: np.ndarray[tuple[int, int], np.dtype[np
     affine = Affine.of(values)
     back = affine.backward(affine.forward(values))
     np.testing.assert_allclose(back, values, atol=1e-5 * max(1.0, float(np.abs(values).max())))
+
+
+@settings(max_examples=50, deadline=None)
+@given(arrays(np.float64, (6, 2), elements=st.integers(-100, 100)), st.sampled_from(["standard", "robust"]))
+def test_the_unit_of_a_column_changes_nothing_but_its_scale(
+    values: np.ndarray[tuple[int, int], np.dtype[np.float64]], kind: ActionScaling
+) -> None:
+    """Squares of 1e200 are infinite, those of 1e-200 vanish; a power of two as unit changes no digit."""
+    usual = Affine.of(values, kind)
+    for unit in (2.0**-1000, 2.0**-520, 2.0**-100, 2.0**100, 2.0**520, 2.0**980):
+        other = Affine.of(values * unit, kind)
+        np.testing.assert_allclose(other.scale / unit, usual.scale, rtol=1e-12)
+        np.testing.assert_allclose(other.centre / unit, usual.centre, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(other.forward(values * unit), usual.forward(values), rtol=1e-6, atol=1e-6)
+
+
+def test_the_smallest_numbers_are_rounding() -> None:
+    """Of 5e-324 there is only 0, 1, 2 ...: a handful of such steps is no information, as elsewhere."""
+    assert Affine.of(np.arange(5.0)[:, None] * 5e-324).scale[0] == 0
+    assert Affine.of(np.arange(500.0)[:, None] * 5e-324).scale[0] > 0
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    arrays(np.float64, (4, 2), elements=st.floats(-1e300, 1e300)),
+    arrays(np.float64, (3, 2), elements=st.floats(allow_nan=False, allow_infinity=False)),
+)
+def test_whatever_is_finite_stays_finite(
+    values: np.ndarray[tuple[int, int], np.dtype[np.float64]], asked: np.ndarray[tuple[int, int], np.dtype[np.float64]]
+) -> None:
+    affine = Affine.of(values)
+    seen = np.concatenate([affine.forward(values), affine.forward(asked)])
+    assert np.isfinite(seen).all()
+    assert np.isfinite(seen**2).all(), "squares in float32, too"
+    assert (seen[:, affine.scale == 0] == 0).all()

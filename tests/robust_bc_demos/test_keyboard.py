@@ -12,6 +12,7 @@ import pytest
 from robust_bc.errors import RobustBCError
 from robust_bc.interrupts import interrupts_held
 from robust_bc.rollouts import episode_seeds
+from robust_bc_demos import keyboard_window
 from robust_bc_demos.datasets import Recorded
 from robust_bc_demos.keyboard import RETURN_RATE, STEERING_LIMIT, STEERING_RATE, Key, Phase, Session, next_command
 from robust_bc_envs.drawing import RoadView
@@ -224,3 +225,39 @@ def test_a_signal_waits_until_the_episode_is_kept(number: int) -> None:
     finally:
         signal.signal(number, before)
     assert steps == ["kept", "signal"]
+
+
+class Drawn:
+    """A view that is interrupted while it draws, in code in C that makes another error of it."""
+
+    closed = False
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.frames = 0
+
+    def draw(self, *given: Any, **more: Any) -> None:
+        self.frames += 1
+        try:
+            signal.raise_signal(self.number)
+        except KeyboardInterrupt:
+            raise ValueError("not a path") from None
+
+    def show(self, fps: float) -> None:
+        pass
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_until_the_frame_is_drawn(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    view = Drawn(number)
+    monkeypatch.setattr(keyboard_window, "RoadView", lambda *given, **more: view)
+    before = signal.signal(number, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            keyboard_window.drive(make_session()[0])
+    finally:
+        signal.signal(number, before)
+    assert (view.frames, view.closed) == (1, True)
