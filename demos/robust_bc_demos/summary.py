@@ -19,6 +19,7 @@ from robust_bc.files import write_whole
 from robust_bc_demos.teachers import limits
 
 BINS = 24
+LARGEST_EDGE = 1e150
 NO_METRICS = {"id", "seed", "total_steps", "return"}
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -85,13 +86,21 @@ def summarise(name: str) -> DatasetSummary:
 def histograms(
     actions: NDArray[Any], low: NDArray[Any], high: NDArray[Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Edges (A, BINS + 1) and counts (A, BINS) over the action space, or over the data where that has no bounds."""
+    """Edges (A, BINS + 1) and counts (A, BINS) over the action space, or over the data where that has no bounds.
+
+    What is not finite is in no bin.
+    """
     edges = np.zeros((actions.shape[1], BINS + 1))
     counts = np.zeros((actions.shape[1], BINS), np.int64)
-    for column, values in enumerate(actions.T.astype(np.float64)):
+    for column, given in enumerate(actions.T.astype(np.float64)):
+        values = given[np.isfinite(given)]
         bounded = np.isfinite(low[column]) and np.isfinite(high[column])
-        first, last = (float(low[column]), float(high[column])) if bounded else (values.min(), values.max())
-        counts[column], edges[column] = np.histogram(np.clip(values, first, last), BINS, (first, last))
+        seen = values if len(values) else np.zeros(1)
+        first, last = (low[column], high[column]) if bounded else (seen.min(), seen.max())
+        unit = max(1.0, abs(first) / LARGEST_EDGE, abs(last) / LARGEST_EDGE)  # or the width of a bin would overflow
+        first, last = float(first / unit), float(last / unit)
+        counts[column], edges[column] = np.histogram(np.clip(values / unit, first, last), BINS, (first, last))
+        edges[column] *= unit
     return edges, counts
 
 

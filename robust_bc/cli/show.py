@@ -14,6 +14,7 @@ from robust_bc.cli.console import print_json, show
 from robust_bc.cli.tables import print_table
 
 BARS = " ▁▂▃▄▅▆▇█"
+LONG = 1e6
 
 
 def show_dataset(dataset: Annotated[str, tyro.conf.Positional], plot: Path | None = None, json: bool = False) -> None:
@@ -57,9 +58,14 @@ def show_dataset(dataset: Annotated[str, tyro.conf.Positional], plot: Path | Non
         if source.metrics:
             show(f"{source.source}: " + ", ".join(f"{name} {value:.4g}" for name, value in source.metrics.items()))
     for index, (edges, counts) in enumerate(zip(summary.edges, summary.counts, strict=True)):
-        show(f"action {index}  {edges[0]:+.2f} {sparkline(counts.tolist())} {edges[-1]:+.2f}")
+        show(f"action {index}  {edge(edges[0])} {sparkline(counts.tolist())} {edge(edges[-1])}")
     if plot is not None:
         show(f"picture: {plot}")
+
+
+def edge(value: float) -> str:
+    """Where a histogram begins or ends: with two digits after the point, unless it is far from one."""
+    return f"{value:+.2f}" if abs(value) < LONG else f"{value:+.2e}"
 
 
 def sparkline(counts: Sequence[int]) -> str:

@@ -17,7 +17,7 @@ from robust_bc.rollouts import Episode
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, local_datasets, write_dataset
 from robust_bc_demos.mixed_datasets import MixRequest, mix
-from robust_bc_demos.summary import draw_summary, summarise
+from robust_bc_demos.summary import draw_summary, histograms, summarise
 from robust_bc_envs.batches import boxes, make_batch
 from robust_bc_envs.tasks import find_task
 
@@ -134,3 +134,14 @@ def test_a_summary_tells_sources_returns_and_histograms(datasets: Path, tmp_path
     assert summary.corrupt_known is None
     draw_summary(summary, tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size > 5000
+
+
+def test_histograms_of_numbers_beyond_measure() -> None:
+    """Bounds that are none, and actions that are not finite or whose range is beyond the largest number."""
+    actions = np.array([[1e308, np.inf, 0.0], [-1e308, np.nan, 1.0], [0.0, np.nan, 0.25]])
+    unbounded = np.full(3, np.inf)
+    edges, counts = histograms(actions, -unbounded, unbounded)
+    assert counts.sum(axis=1).tolist() == [3, 0, 3]
+    assert (counts[0, 0], counts[0, -1], counts[2, 6]) == (1, 1, 1)
+    assert np.isfinite(edges).all()
+    assert edges[0, 0] == -1e308
