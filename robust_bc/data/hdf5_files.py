@@ -28,8 +28,11 @@ WIDEST = 8
 """Bytes of a number."""
 FILTERS = {h5z.FILTER_DEFLATE, h5z.FILTER_SHUFFLE, h5z.FILTER_FLETCHER32, h5z.FILTER_LZF}
 """Built into the library. Any other would be looked for among the machine's plug-ins, and loaded."""
-BEST_COMPRESSION = 1032
-"""Deflate makes at most so many bytes out of one."""
+BEST_COMPRESSION = 64
+"""Bytes that a whole file may make out of each of its own. Recordings are not compressed, or to a tenth; deflate can
+make 1,032 out of one, and a megabyte of such is no recording."""
+ALWAYS_ROOM = 1 << 28
+"""Bytes that a small file may make, however well it is compressed."""
 LARGEST_ATTRIBUTE = 1 << 16
 MOST_ATTRIBUTES = 1000
 MOST_ENTRIES = 1000
@@ -47,7 +50,7 @@ class Hdf5File:
     def __init__(self, path: Path, file: h5py.File, size: int) -> None:
         self.path = path
         self.root: h5g.GroupID = file.id if isinstance(file.id, h5g.GroupID) else h5g.open(file.id, b"/")
-        self._unclaimed = size
+        self._unclaimed, self._room = size, max(ALWAYS_ROOM, BEST_COMPRESSION * size)
         self._words = LONGEST_WORDS
 
     def names(self, group: h5g.GroupID, most: int) -> list[str]:
@@ -147,10 +150,14 @@ class Hdf5File:
 
     def _claim(self, dataset: h5d.DatasetID, declared: int, place: str) -> None:
         """What is declared must be there, in bytes of the file that no other array has claimed."""
-        stored = dataset.get_storage_size()
-        compressed = dataset.get_create_plist().get_nfilters() > 0
+        plan, stored = dataset.get_create_plist(), dataset.get_storage_size()
+        compressed = plan.get_nfilters() > 0
         self._unclaimed -= stored
-        if declared > stored * (BEST_COMPRESSION if compressed else 1) or self._unclaimed < 0:
+        self._room -= declared
+        there = declared <= stored or (compressed and stored > 0)
+        if compressed and math.prod(plan.get_chunk()) * dataset.get_type().get_size() > max(ALWAYS_ROOM, self._room):
+            there = False  # a part is unpacked whole
+        if not there or self._unclaimed < 0 or self._room < 0:
             raise self._damaged(f"'{place}' declares {declared} bytes, which are not there")
 
     def _read_words(self, dataset: h5d.DatasetID, shape: tuple[int, ...], place: str) -> Any:
