@@ -149,4 +149,7 @@ def _action_space(config: PolicyConfig) -> spaces.Box | None:
     highest = np.array([np.inf if value is None else value for value in high], kind)
     if not (lowest <= highest).all():
         raise RobustBCError("action_low is above action_high.")
+    for told, side in ((low, lowest), (high, highest)):
+        if any(np.isfinite(bound) == (value is None) for value, bound in zip(told, side, strict=True)):
+            raise RobustBCError(f"a bound of the actions is beyond {kind}.")
     return spaces.Box(lowest, highest, (config.action_size,), np.dtype(kind).type)

@@ -56,6 +56,8 @@ def infos_between(infos: Mapping[str, Any], begin: int, end: int, steps: int) ->
     for name, values in infos.items():
         if isinstance(values, Mapping):
             found[name] = infos_between(values, begin, end, steps)
+        elif isinstance(values, str | bytes) or np.shape(values)[:1] == (0,):
+            continue  # Minari cannot write a single word, or an array without rows
         elif np.ndim(values) and len(values) in (steps, steps + 1):
             found[name] = values[begin : end + len(values) - steps]
         elif (begin, end) == (0, steps):

@@ -120,7 +120,7 @@ def write_dataset(
                 write_whole(root / namespace / NAMESPACE_FILE, "{}")
         with interrupts_held():
             _put_in_place(aside, folder, replaced)
-    except (OSError, RuntimeError, ValueError) as problem:  # h5py tells a full disk in many ways
+    except (OSError, RuntimeError, ValueError, TypeError, IndexError) as problem:  # h5py and Minari tell in many ways
         reason = (str(problem).splitlines() or [type(problem).__name__])[0]
         raise RobustBCError(f"dataset '{plan.name}' cannot be written: {reason}; nothing was changed.") from problem
     finally:

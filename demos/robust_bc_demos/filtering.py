@@ -149,7 +149,8 @@ def filter_dataset(
     if folder.resolve() == dataset.folder.resolve():
         raise RobustBCError(f"'{name}' is the dataset to be filtered; take another id, and nothing is lost.")
     demonstrations = read_minari(dataset)
-    if pairs_digest([demonstrations]) != audit.pairs_sha256:
+    same = pairs_digest([demonstrations]) == audit.pairs_sha256
+    if not same or not np.array_equal(audit.episodes, demonstrations.episodes):
         raise RobustBCError(
             f"this audit is of other pairs{f' ({audit.dataset})' if audit.dataset else ''} than those of '{source}';"
             " audit this dataset first."
@@ -160,7 +161,7 @@ def filter_dataset(
         raise RobustBCError(
             f"of {len(kept)} pairs {left} would be left, but at least {MINIMUM_PAIRS} are needed; keep more."
         )
-    hidden = {"corrupt": read_labels(dataset)[kept].astype(np.uint8)} if has_labels(dataset) else None
+    hidden = {"corrupt": read_labels(dataset, len(kept))[kept].astype(np.uint8)} if has_labels(dataset) else None
     made_in = dataset.environment  # it may be one that is not installed here, or none that anybody knows
     plan = DatasetPlan(
         name=name,

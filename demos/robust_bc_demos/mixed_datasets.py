@@ -204,7 +204,11 @@ class _Pool:
         if self.dataset is None or recorded is None:
             return make_batch(request.task, count, settings=self.settings)
         trusted = request.trust_dataset is not None
-        return make_recorded(request.task, recorded, self.dataset.name, count, trusted=trusted)
+        worlds = make_recorded(request.task, recorded, self.dataset.name, count, trusted=trusted)
+        if tuple(box.shape for box in boxes(worlds)) != (self.observation_space.shape, self.action_space.shape):
+            worlds.close()
+            raise RobustBCError(f"dataset '{self.dataset.name}' has other spaces than its environment {recorded.id}.")
+        return worlds
 
     def _disturbed(self, teacher: Teacher) -> Disturbed | None:
         disturbance = _disturbance(self.request)
@@ -256,8 +260,8 @@ def _open(source: str, task: Task) -> RecordedDataset:
 
 
 def read_episodes(dataset: RecordedDataset) -> list[Episode]:
-    """All episodes of a Minari dataset."""
-    return [
+    """All episodes of a Minari dataset; what is not finite could not be learned from."""
+    episodes = [
         Episode(
             seed=episode.seed,
             observations=np.asarray(episode.observations, dataset.observation_space.dtype),
@@ -267,3 +271,7 @@ def read_episodes(dataset: RecordedDataset) -> list[Episode]:
         )
         for episode in dataset.episodes(about=True)
     ]
+    for number, episode in enumerate(episodes):
+        if not (np.isfinite(episode.observations[:-1]).all() and np.isfinite(episode.actions).all()):
+            raise RobustBCError(f"episode {number} of dataset '{dataset.name}' has numbers that are not finite.")
+    return episodes

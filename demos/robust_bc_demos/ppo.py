@@ -31,6 +31,8 @@ CHUNKS = 40
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
 STATISTICS = ("mean", "var", "count")
 LARGEST_COUNT = 2**62
+LARGEST_WEIGHT = 1e4
+"""Of a policy, and of the logarithm of its deviation: beyond, no training comes back."""
 
 Report = Callable[[float, str], None]
 
@@ -141,8 +143,16 @@ class TeacherTraining:
             raise RobustBCError(f"'{checkpoint}' was made with another task, seed or settings; remove it.")
         arrays = found.take(self._expected())
         chunk, steps = arrays["progress"].tolist()
-        if not (0 < chunk <= LARGEST_COUNT and 0 < steps <= LARGEST_COUNT):
-            raise DamagedFileError(f"'{checkpoint}' tells a progress of {chunk} chunks and {steps} steps.")
+        possible = 0 < chunk <= LARGEST_COUNT and 0 < steps <= LARGEST_COUNT
+        for name, array in arrays.items():
+            if name.endswith((".var", ".exp_avg_sq")):
+                possible &= bool((array >= 0).all())
+            elif name.endswith((".count", ".step")):
+                possible &= bool((array > 0).all())
+            elif name.startswith("policy."):
+                possible &= bool((np.abs(array) < LARGEST_WEIGHT).all())
+        if not possible:
+            raise DamagedFileError(f"'{checkpoint}' holds numbers that no training leads to.")
         policy = self.model.policy
         tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
         policy.load_state_dict({n.removeprefix("policy."): t for n, t in tensors.items() if n.startswith("policy.")})

@@ -20,6 +20,8 @@ from robust_bc_demos.teachers import limits
 
 BINS = 24
 LARGEST_EDGE = 1e150
+NARROWEST = 1e-9
+"""Range of a histogram as a share of its edges."""
 NO_METRICS = {"id", "seed", "total_steps", "return"}
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -76,7 +78,7 @@ def summarise(name: str) -> DatasetSummary:
         pairs=len(actions),
         observation_size=dataset.observation_space.shape[0],
         action_size=actions.shape[1],
-        corrupt_known=int(read_labels(dataset).sum()) if has_labels(dataset) else None,
+        corrupt_known=int(read_labels(dataset, len(actions)).sum()) if has_labels(dataset) else None,
         sources=[_of_source(source, mine) for source, mine in sorted(sources.items())],
         edges=edges,
         counts=counts,
@@ -99,6 +101,8 @@ def histograms(
         first, last = (low[column], high[column]) if bounded else (seen.min(), seen.max())
         unit = max(1.0, abs(first) / LARGEST_EDGE, abs(last) / LARGEST_EDGE)  # or the width of a bin would overflow
         first, last = float(first / unit), float(last / unit)
+        if last - first < NARROWEST * max(abs(first), abs(last)):  # or bins would have no width
+            first, last = first - abs(first) * NARROWEST, last + abs(last) * NARROWEST
         counts[column], edges[column] = np.histogram(np.clip(values / unit, first, last), BINS, (first, last))
         edges[column] *= unit
     return edges, counts

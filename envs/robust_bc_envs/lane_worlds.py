@@ -17,6 +17,9 @@ from robust_bc_envs.traffic import check_room, draws_needed, place_cars
 
 LONGEST = 1e5
 MOST_LANES = 100
+WIDEST = 100.0
+MOST_STEPS = 250_000
+"""To the end of a road."""
 LARGEST_HEADING = np.pi / 4
 """The desired heading stays within this, so that every episode comes to an end."""
 START_DEVIATION = 0.5
@@ -56,7 +59,7 @@ class LaneSettings:
             if isinstance(getattr(self, name), bool) or not isinstance(getattr(self, name), int | float | np.number):
                 raise RobustBCError(f"{name} must be a number, but it is {getattr(self, name)!r}.")
         for name in ("lanes", "cars"):
-            if not isinstance(getattr(self, name), int | np.integer):
+            if isinstance(getattr(self, name), bool) or not isinstance(getattr(self, name), int | np.integer):
                 raise RobustBCError(f"{name} must be a whole number, but it is {getattr(self, name)}.")
         if self.length > LONGEST or self.lanes > MOST_LANES:
             raise RobustBCError(f"a road has at most {LONGEST:g} m and {MOST_LANES} lanes.")
@@ -66,6 +69,8 @@ class LaneSettings:
             raise RobustBCError(f"dt must be above 0 and at most {1 / STEERING_GAIN} s, but it is {self.dt}.")
         if not (0 < self.speed < np.inf):
             raise RobustBCError(f"speed must be a positive number of metres a second, but it is {self.speed}.")
+        if self.lane_width > WIDEST or not self.length / (self.speed * self.dt or np.nan) <= MOST_STEPS:
+            raise RobustBCError(f"a lane has at most {WIDEST:g} m, and a road takes at most {MOST_STEPS} steps.")
         check_room(self.road(), self.cars)
 
     def road(self) -> Road:

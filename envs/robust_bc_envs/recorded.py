@@ -1,15 +1,17 @@
 """The environment of a dataset: the installed one of that id or, if a person trusts the file, the one that it names.
 
-A file can name an entry point, wrappers and settings, and each of these can be code to run or a file to open. So the
-installed environment is made, with settings that are numbers; whatever else a file asks for needs a person's word.
+A file can name an entry point, wrappers and settings, and each of these can be code to run, a file to open, or a step
+that takes an hour. So the installed environment is made as it is registered, and our own road with its settings, which
+it checks; whatever else a file asks for needs a person's word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.envs.registration import EnvSpec, WrapperSpec, registry
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
@@ -23,6 +25,9 @@ from robust_bc_envs.tasks import Task
 
 OF_THE_PICTURE = ("render_mode",)
 """Settings that a recording may tell and that change no episode."""
+LONGER = 10
+"""Times the usual limit that an episode may be as long as."""
+MISSING = object()
 
 
 def recorded_settings(recorded: RecordedEnvironment) -> dict[str, Any]:
@@ -43,7 +48,7 @@ def make_recorded(
         return make_batch(task, count, settings=recorded_settings(recorded))
     if not trusted:
         raise RobustBCError(
-            f"dataset '{dataset}' asks for {asked}, which can run code or read files of this machine; if you trust it,"
+            f"dataset '{dataset}' asks for {asked}, which can run code, read files or take for ever; if you trust it,"
             f" say --trust-dataset {dataset}."
         )
     try:
@@ -69,7 +74,7 @@ def make_recorded(
 
 
 def _asked(recorded: RecordedEnvironment) -> Iterator[str]:
-    """What a file asks for beyond an installed environment with numbers as settings, in words."""
+    """What a file asks for beyond an installed environment as it is registered, in words."""
     usual = registry.get(recorded.id)
     if usual is None:
         yield f"the environment '{recorded.id}', which is not registered here"
@@ -80,22 +85,16 @@ def _asked(recorded: RecordedEnvironment) -> Iterator[str]:
             yield f"the {name} '{told}'"
     for wrapper in recorded.additional_wrappers:
         yield f"the wrapper '{wrapper.entry_point}'"
+    told_steps, usual_steps = recorded.max_episode_steps, usual.max_episode_steps
+    if told_steps != usual_steps and (told_steps or np.inf) > LONGER * (usual_steps or 0):
+        yield f"episodes of {told_steps} steps"
     for name, value in recorded.kwargs.items():
-        # Our own environment takes two words, and knows all that these can be.
-        words = recorded.id == LANE_DRIVING and isinstance(value, str)
-        if name not in OF_THE_PICTURE and not (words or _is_plain(value)) and usual.kwargs.get(name) != value:
+        # Our own environment knows all that its settings can be; another's may name a file, or make a step last long.
+        known = recorded.id == LANE_DRIVING and isinstance(value, str | int | float)
+        if name not in OF_THE_PICTURE and not known and usual.kwargs.get(name, MISSING) != value:
             yield f"the setting {name}={str(value)[:60]!r}"
 
 
 def _path(known: Any) -> str | None:
     """The words of an entry point that was registered as a function."""
     return f"{known.__module__}:{known.__qualname__}" if callable(known) else known
-
-
-def _is_plain(value: Any) -> bool:
-    """A number, true or false, null, or lists and objects of these."""
-    if isinstance(value, Mapping):
-        return all(_is_plain(entry) for entry in value.values())
-    if isinstance(value, list | tuple):
-        return all(_is_plain(entry) for entry in value)
-    return value is None or isinstance(value, bool | int | float)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robust_bc.plain_text import writable
+
 if TYPE_CHECKING:
     from robust_bc.data.minari_files import RecordedDataset
 
@@ -28,4 +30,4 @@ def read_sources(dataset: RecordedDataset, episodes: NDArray[np.int64]) -> tuple
 
 def source_of(about: Mapping[str, Any]) -> str:
     """Who made an episode, by its own metadata."""
-    return str(about.get("source", UNKNOWN))
+    return writable(str(about.get("source", UNKNOWN)))

@@ -72,7 +72,7 @@ def execute(arguments: AuditArguments, command: str) -> None:
 
     dataset = open_minari(arguments.dataset)
     demonstrations = read_minari(dataset)
-    labels = read_labels(dataset) if arguments.labels else None
+    labels = read_labels(dataset, len(demonstrations)) if arguments.labels else None
     _check_judge(arguments, len(demonstrations))
     out = arguments.out
     write_whole(out / "command.txt", command + "\n")  # before the work: a folder that cannot be written is said at once

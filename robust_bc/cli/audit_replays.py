@@ -42,7 +42,11 @@ def audit_replay(dataset: RecordedDataset, audit: Audit) -> list[Block]:
     moments = own_moments(audit, [row.episode for row in worst])
     settings = dict(dataset.environment.kwargs)
     try:
-        make_settings(settings)
+        road_settings = make_settings(settings)
+        for name in ("observation_space", "action_space"):
+            told, true = getattr(dataset, name).shape, getattr(road_settings, name)().shape
+            if told != true:
+                raise RobustBCError(f"its {name} has the shape {told}, not {true}.")
     except RobustBCError as problem:
         return [Text(TITLE, [f"There is no film, for the dataset tells of a road that cannot be: {problem}"])]
     played: list[ReplayEpisode] = []

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from robust_bc.data.json_files import file_size
 from robust_bc.errors import DamagedFileError
+from robust_bc.plain_text import writable
 
 LARGEST_HDF5 = 1 << 40
 NUMBERS, FLAGS, WORDS = "fiu", "b", "SO"
@@ -31,6 +32,8 @@ FILTERS = {h5z.FILTER_DEFLATE, h5z.FILTER_SHUFFLE, h5z.FILTER_FLETCHER32, h5z.FI
 BEST_COMPRESSION = 64
 """Bytes that a whole file may make out of each of its own. Recordings are not compressed, or to a tenth; deflate can
 make 1,032 out of one, and a megabyte of such is no recording."""
+LARGEST_CHUNK = 1 << 24
+"""Bytes of a compressed chunk, however little of it is used; what h5py chooses has a megabyte."""
 ALWAYS_ROOM = 1 << 28
 """Bytes that a small file may make, however well it is compressed."""
 LARGEST_ATTRIBUTE = 1 << 16
@@ -40,6 +43,8 @@ MOST_ENTRIES = 1000
 DEEPEST = 8
 LONGEST_WORDS = 1 << 26
 """Bytes of all words of any length that one file may have: each may point at the same ones."""
+
+WORDS_AT_ONCE = 16
 
 Array = NDArray[Any]
 
@@ -98,10 +103,14 @@ class Hdf5File:
         for name in given:
             about = given.get_id(name)
             shape, kind = about.shape, about.dtype
-            allowed = kind.kind in NUMBERS + FLAGS + "S" or h5py.check_string_dtype(kind) is not None
+            word = h5py.check_string_dtype(kind) is not None and shape == ()
+            allowed = kind.kind in NUMBERS + FLAGS + "S" or word
             if shape is None or not allowed or kind.itemsize * math.prod(shape) > LARGEST_ATTRIBUTE:
                 raise self._damaged(f"the attribute '{name}' of '{place}' is not a number or a word")
-            found[name] = given[name]
+            value = given[name]
+            if word:
+                self._count(len(value), place)
+            found[name] = writable(value) if isinstance(value, str) else value
         return found
 
     def _open(self, parent: h5g.GroupID, name: str, place: str = "") -> Any:
@@ -143,10 +152,9 @@ class Hdf5File:
         plan = dataset.get_create_plist()
         if plan.get_layout() == h5d.VIRTUAL or plan.get_external_count():
             raise self._damaged(f"the numbers of '{place}' are said to lie in another file, which is not read")
-        for index in range(plan.get_nfilters()):
-            number = plan.get_filter(index)[0]
-            if number not in FILTERS:
-                raise self._damaged(f"'{place}' is compressed by filter {number}, which is not read")
+        numbers = [plan.get_filter(index)[0] for index in range(plan.get_nfilters())]
+        if not set(numbers) <= FILTERS or len(set(numbers)) < len(numbers):
+            raise self._damaged(f"'{place}' is compressed by filters {numbers}, which are not read")
 
     def _claim(self, dataset: h5d.DatasetID, declared: int, place: str) -> None:
         """What is declared must be there, in bytes of the file that no other array has claimed."""
@@ -155,8 +163,8 @@ class Hdf5File:
         self._unclaimed -= stored
         self._room -= declared
         there = declared <= stored or (compressed and stored > 0)
-        if compressed and math.prod(plan.get_chunk()) * dataset.get_type().get_size() > max(ALWAYS_ROOM, self._room):
-            there = False  # a part is unpacked whole
+        if compressed and math.prod(plan.get_chunk()) * dataset.get_type().get_size() > max(LARGEST_CHUNK, declared):
+            there = False  # a chunk is unpacked whole
         if not there or self._unclaimed < 0 or self._room < 0:
             raise self._damaged(f"'{place}' declares {declared} bytes, which are not there")
 
@@ -166,14 +174,19 @@ class Hdf5File:
         if len(shape) != 1:
             if math.prod(shape) > 1:
                 raise self._damaged(f"'{place}' has words in more than one row, which are not read")
-            return whole[()]
+            word = whole[()]
+            self._count(len(word), place)
+            return word
         parts: list[Array] = []
-        for start in range(0, shape[0], 256):
-            parts.append(whole[start : start + 256])
-            self._words -= sum(len(word) for word in parts[-1])
-            if self._words < 0:
-                raise self._damaged(f"'{place}' has more words than are read")
+        for start in range(0, shape[0], WORDS_AT_ONCE):
+            parts.append(whole[start : start + WORDS_AT_ONCE])
+            self._count(sum(len(word) for word in parts[-1]), place)
         return np.concatenate(parts) if parts else np.empty(0, object)
+
+    def _count(self, letters: int, place: str) -> None:
+        self._words -= letters
+        if self._words < 0:
+            raise self._damaged(f"'{place}' has more words than are read")
 
     def _damaged(self, reason: str) -> DamagedFileError:
         return DamagedFileError(f"'{self.path}' cannot be read: {reason}.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import stat
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -24,6 +25,7 @@ DEEPEST = 64
 """Levels of objects and lists; what this toolkit and Minari write has at most 10."""
 MOST_DIGITS = 40
 """Of a whole number: every one of these is a float as well."""
+LONG_NUMBER = re.compile(rf"\d{{{MOST_DIGITS + 1}}}")
 SEAL = "sha256"
 
 Made = TypeVar("Made")
@@ -73,7 +75,9 @@ def parse_json(content: bytes | str, name: str, *, infinite: bool = False) -> di
         text = content.decode() if isinstance(content, bytes) else content
         if text.count("[") + text.count("{") > MOST_OBJECTS:
             raise ValueError(f"it has more than {MOST_OBJECTS} objects and lists")
-        found = json.loads(text, parse_constant=None if infinite else refuse, parse_int=whole)
+        # A function for every number takes long, so it is called only where there is a long one.
+        long = LONG_NUMBER.search(text) is not None
+        found = json.loads(text, parse_constant=None if infinite else refuse, parse_int=whole if long else None)
         _check_depth(found)
     except (ValueError, RecursionError) as problem:
         reason = "it is nested too deeply" if isinstance(problem, RecursionError) else str(problem)

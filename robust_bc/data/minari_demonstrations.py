@@ -40,7 +40,7 @@ def read_minari(source: str | Path | MinariDataset | RecordedDataset, labels: bo
         actions=np.concatenate(actions),
         episodes=np.repeat(np.arange(len(lengths)), lengths),
         action_space=dataset.action_space,
-        corrupt=read_labels(dataset) if labels else None,
+        corrupt=read_labels(dataset, sum(lengths)) if labels else None,
         successors=np.concatenate(successors),
     )
 
@@ -56,13 +56,12 @@ def has_labels(dataset: RecordedDataset) -> bool:
     return (dataset.folder / LABELS_FILE).exists()
 
 
-def read_labels(dataset: RecordedDataset) -> NDArray[np.bool_]:
-    """Which pairs (N,) are corrupt, of a dataset that was mixed on purpose."""
+def read_labels(dataset: RecordedDataset, pairs: int) -> NDArray[np.bool_]:
+    """Which of so many pairs (N,) are corrupt, of a dataset that was mixed on purpose."""
     path = dataset.folder / LABELS_FILE
     if not has_labels(dataset):
         raise RobustBCError(f"nobody knows which pairs of '{dataset.folder}' are corrupt: it has no {LABELS_FILE}.")
     labels = read_tensors(path).take({"corrupt": Expected((-1,), np.uint8)})["corrupt"]
-    told = dataset.metadata.told.total_steps
-    if (labels > 1).any() or (dataset.chosen is None and told is not None and told != len(labels)):
-        raise DamagedFileError(f"'{path}' does not tell a 0 or a 1 for each of {told} pairs.")
+    if (labels > 1).any() or len(labels) != pairs:
+        raise DamagedFileError(f"'{path}' does not tell a 0 or a 1 for each of {pairs} pairs.")
     return labels.astype(np.bool_)

@@ -21,6 +21,7 @@ VERSIONS = ("0.4.", "0.5.")
 """Of Minari, whose files are read."""
 LARGEST_SIZE = 1 << 20
 """Numbers of an observation or an action."""
+TYPES = ("float16", "float32", "float64", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
 MOST_STEPS = 10_000_000
 """Of an episode: a limit beyond it is none."""
 
@@ -101,17 +102,19 @@ class SpaceInWords:
         """The Box with one axis that is told of; None if it is no such Box."""
         if self.type != "Box" or self.shape is None or len(self.shape) != 1:
             return None
+        if self.dtype not in TYPES or not 0 < self.shape[0] <= LARGEST_SIZE:
+            raise DamagedFileError(f"'{name}' is a Box of {self.shape} numbers of type {str(self.dtype)[:20]}.")
+        kind = np.dtype(self.dtype)
         try:
-            kind = np.dtype(str(self.dtype))
             low, high = (np.asarray(side, np.float64) for side in (self.low, self.high))
         except (TypeError, ValueError, OverflowError):
             raise DamagedFileError(f"'{name}' has bounds that are not {self.dtype} numbers.") from None
-        if kind.kind not in "fiu" or not 0 < self.shape[0] <= LARGEST_SIZE:
-            raise DamagedFileError(f"'{name}' is a Box of {self.shape} numbers of type {str(self.dtype)[:20]}.")
-        if low.shape != self.shape or high.shape != self.shape or not (low <= high).all():
-            raise DamagedFileError(f"'{name}' does not have {self.shape[0]} bounds each, of which the low is below.")
-        with np.errstate(over="ignore", invalid="ignore"):
-            return spaces.Box(low.astype(kind), high.astype(kind), self.shape, kind.type)
+        limits = np.finfo(kind) if kind.kind == "f" else np.iinfo(kind)
+        above, below = (np.inf, -np.inf) if kind.kind == "f" else (limits.max, limits.min)
+        fits = low.shape == high.shape == self.shape and (low <= high).all()
+        if not fits or not ((below <= low) & (low <= limits.max) & (limits.min <= high) & (high <= above)).all():
+            raise DamagedFileError(f"'{name}' does not have {self.shape[0]} bounds of type {self.dtype} on each side.")
+        return spaces.Box(low.astype(kind), high.astype(kind), self.shape, kind.type)
 
 
 def read_metadata(path: Path) -> MinariMetadata:

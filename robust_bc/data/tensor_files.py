@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ TYPES = {
 }
 """All that this toolkit writes."""
 SEAL = "sha256"
+MOST_AXES = 8
 
 Array = NDArray[Any]
 
@@ -87,8 +89,11 @@ def read_tensors(path: Path) -> Tensors:
         if told["dtype"] not in TYPES:
             raise DamagedFileError(f"in '{path}' the tensor '{name[:60]}' has the unknown type {told['dtype']}.")
         kind = np.uint8 if told["dtype"] == "BOOL" else TYPES[told["dtype"]]
+        shape = told["shape"]
+        if len(shape) > MOST_AXES or math.prod(max(1, size) for size in shape) > LARGEST_TENSORS:
+            raise DamagedFileError(f"in '{path}' the tensor '{name[:60]}' has a shape that no array has.")
         little = np.dtype(kind).newbyteorder("<")
-        array: Array = np.frombuffer(told["data"], little).reshape(told["shape"]).astype(kind)  # can be written to
+        array: Array = np.frombuffer(told["data"], little).reshape(shape).astype(kind)  # can be written to
         arrays[name] = array != 0 if told["dtype"] == "BOOL" else array
     return Tensors(arrays, hashlib.sha256(content).hexdigest(), path)
 

@@ -10,6 +10,9 @@ from robust_bc.data.typed import MisfitError, converted
 from robust_bc.errors import RobustBCError
 from robust_bc.normalisation import ActionScaling
 
+LARGEST = 1e12
+"""Of a setting that is a float: its square, and that times another's, are still numbers."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -62,3 +65,5 @@ def _check_types(settings: Settings) -> None:
         except MisfitError as problem:
             raise RobustBCError(f"setting {problem}.") from None
         object.__setattr__(settings, field.name, value)
+        if isinstance(value, float):
+            settings.require(field.name, abs(value) <= LARGEST, f"at most {LARGEST:g} in size")

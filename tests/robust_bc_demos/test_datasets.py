@@ -138,10 +138,10 @@ def test_a_summary_tells_sources_returns_and_histograms(datasets: Path, tmp_path
 
 def test_histograms_of_numbers_beyond_measure() -> None:
     """Bounds that are none, and actions that are not finite or whose range is beyond the largest number."""
-    actions = np.array([[1e308, np.inf, 0.0], [-1e308, np.nan, 1.0], [0.0, np.nan, 0.25]])
-    unbounded = np.full(3, np.inf)
+    actions = np.array([[1e308, np.inf, 0.0, 1e15], [-1e308, np.nan, 1.0, 1e15 + 0.125], [0.0, np.nan, 0.25, 1e15]])
+    unbounded = np.full(4, np.inf)
     edges, counts = histograms(actions, -unbounded, unbounded)
-    assert counts.sum(axis=1).tolist() == [3, 0, 3]
+    assert counts.sum(axis=1).tolist() == [3, 0, 3, 3]
     assert (counts[0, 0], counts[0, -1], counts[2, 6]) == (1, 1, 1)
     assert np.isfinite(edges).all()
     assert edges[0, 0] == -1e308

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import h5py
 import minari
 import numpy as np
 import pytest
@@ -32,6 +33,16 @@ def infos_of(number: int) -> dict[str, Any]:
         "torque": told[:-1],
         "weight": 70.0 + number,
     }
+
+
+def test_infos_that_minari_cannot_write_are_left_out(datasets: Path) -> None:
+    pairs = make()
+    with h5py.File(datasets / WHOLE / "data" / "main_data.hdf5", "a") as file:
+        file["episode_0/infos/word"] = "hello"
+        file["episode_0/infos/nothing"] = np.zeros(0)
+    filter_dataset(WHOLE, audit_of(pairs, np.arange(16) == 12, WHOLE), CUT, REQUEST)
+    first = next(iter(minari.load_dataset(CUT).iterate_episodes()))
+    assert sorted(first.infos) == ["inner", "speed", "torque", "weight"]
 
 
 def make(**about: Any) -> Demonstrations:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +219,14 @@ def test_an_environment_that_is_not_installed_is_named_again(datasets: Path) -> 
 def test_what_is_no_rule_is_refused(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(RobustBCError, match=sentence):
         FilterRequest(**given)
+
+
+def test_an_audit_with_the_digest_of_these_pairs_and_other_episodes(datasets: Path) -> None:
+    """As somebody can write it on purpose: it would drop what nobody judged."""
+    collect("lane-driving", "safe", "our/x-v0", episodes=2)
+    pairs = Demonstrations.from_minari("our/x-v0")
+    audit = audit_of(pairs, pairs.episodes == 0, "our/x-v0")
+    longer = {name: np.concatenate([getattr(audit, name)] * 2) for name in ("quality", "spread", "conflict", "foreign")}
+    for changed in (longer | {"episodes": np.repeat(np.arange(2), len(pairs))}, {"episodes": pairs.episodes + 1}):
+        with pytest.raises(RobustBCError, match="this audit is of other pairs"):
+            filter_dataset("our/x-v0", replace(audit, **changed), "our/y-v0", FilterRequest(above=0.5))

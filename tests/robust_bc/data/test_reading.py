@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import struct
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -13,7 +15,9 @@ import h5py
 import minari
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
+from robust_bc import Demonstrations
 from robust_bc.data.json_files import as_typed, parse_json, read_json, sealed, unsealed
 from robust_bc.data.minari_files import open_minari
 from robust_bc.data.tensor_files import Expected, read_sealed_tensors, read_tensors, sealed_tensors
@@ -180,3 +184,61 @@ def test_the_number_of_episodes_must_be_right(dataset: str, tmp_path: Path) -> N
     shutil.rmtree(path.parent)
     with pytest.raises(RobustBCError, match="neither a folder nor the id"):
         summarise(dataset)
+
+
+@pytest.mark.parametrize("shape", [[1] * 65, [0, 2**40, 2**40]])
+def test_a_shape_that_no_array_has(shape: list[int], tmp_path: Path) -> None:
+    size = 0 if 0 in shape else 1
+    header = json.dumps({"x": {"dtype": "U8", "shape": shape, "data_offsets": [0, size]}}).encode()
+    (tmp_path / "x").write_bytes(struct.pack("<Q", len(header)) + header + bytes(size))
+    with pytest.raises(DamagedFileError, match=r"not a whole safetensors file|a shape that no array has"):
+        read_tensors(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *({"dtype": word} for word in ("(,)f4", ",", "float128", "complex64", "object", "O", "x" * 5000)),
+        *({"dtype": "uint8", "low": [-1, -1], "high": [300, 300]}, {"dtype": "int64", "low": [-np.inf] * 2}),
+        *({"low": [np.inf] * 2, "high": [np.inf] * 2}, {"dtype": "float16", "low": [1e10] * 2, "high": [1e11] * 2}),
+        *({"low": [1, 1], "high": [0, 0]}, {"low": "x"}, {"low": [1]}, {"low": [np.nan] * 2}, {"shape": [10**12]}),
+    ],
+)
+def test_a_box_that_cannot_be(changed: dict[str, Any], dataset: str, tmp_path: Path) -> None:
+    path = tmp_path / "minari" / dataset / "data" / "metadata.json"
+    content = json.loads(path.read_text())
+    space = {**json.loads(content["action_space"]), **changed}
+    path.write_text(json.dumps({**content, "action_space": json.dumps(space)}))
+    with pytest.raises(DamagedFileError, match="'action_space of") as told:
+        open_minari(dataset)
+    assert len(str(told.value)) < 600
+
+
+def test_a_chunk_is_not_unpacked_for_a_few_numbers(dataset: str, tmp_path: Path) -> None:
+    """A kilobyte that two deflates make a gigabyte of, behind an array of eight numbers."""
+    plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    plan.set_chunk((2**27,))
+    plan.set_deflate(9)
+    with h5py.File(tmp_path / "minari" / dataset / "data" / "main_data.hdf5", "a") as file:
+        group = file["episode_0"]
+        del group["rewards"]
+        space = h5py.h5s.create_simple((20,), (h5py.h5s.UNLIMITED,))
+        array = h5py.h5d.create(group.id, b"rewards", h5py.h5t.IEEE_F64LE, space, plan)
+        array.write_direct_chunk((0,), zlib.compress(bytes(2**20), 9))
+    with pytest.raises(DamagedFileError, match="'episode_0/rewards' declares 160 bytes, which are not there"):
+        list(open_minari(dataset).episodes())
+
+
+def test_words_that_all_point_at_one(dataset: str, tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "minari" / dataset / "data" / "main_data.hdf5", "a") as file:
+        file["episode_0"].attrs["source"] = ["a", "b"]
+    with pytest.raises(DamagedFileError, match="the attribute 'source' of 'episode_0' is not a number or a word"):
+        open_minari(dataset).about_episodes()
+
+
+def test_labels_are_of_these_pairs(dataset: str, tmp_path: Path) -> None:
+    path = tmp_path / "minari" / dataset / "hidden_labels.safetensors"
+    for labels in (np.zeros(7, np.uint8), np.full(200, 2, np.uint8)):
+        save_file({"corrupt": labels}, path)
+        with pytest.raises(DamagedFileError, match="does not tell a 0 or a 1 for each of 200 pairs"):
+            Demonstrations.from_minari(dataset, labels=True)
