@@ -10,7 +10,7 @@ from robust_bc.data.typed import MisfitError, converted
 from robust_bc.errors import RobustBCError
 from robust_bc.normalisation import ActionScaling
 
-LARGEST = 1e12
+LARGEST = 1e30
 """Of a setting that is a float: its square, and that times another's, are still numbers."""
 
 

@@ -30,6 +30,7 @@ from robust_bc.data.tensor_files import read_tensors, sealed_tensors
 from robust_bc.evaluation.results import Evaluation
 from robust_bc.runs import train_run
 from robust_bc_demos.collecting import collect
+from robust_bc_demos.filtering import FilterRequest, filter_dataset
 from robust_bc_demos.mixed_datasets import MixRequest, make_mix, mix
 from robust_bc_demos.network_teacher import load_network_teacher, read_card
 from robust_bc_demos.ppo import TeacherTraining
@@ -121,6 +122,12 @@ def everything(name: str) -> object:
 def mixed(name: str) -> object:
     """All that a mix does with a dataset, a rollout in its environment included."""
     return make_mix(MixRequest(small_task(), "rollout", 0.2, pairs=10, episodes=1, clean=name, bad="careless"))
+
+
+def filtered(name: str) -> object:
+    """All that a filter does with a dataset: what it says of itself and its infos go along."""
+    audit = quick_audit(Demonstrations.from_minari(name), dataset=name)
+    return filter_dataset(name, audit, "our/kept-v0", FilterRequest(above=0.5), overwrite=True)
 
 
 def make_policy(folder: Path) -> None:
@@ -282,6 +289,7 @@ KINDS = {
             "episodes": within(everything),
             "summarise": within(summarise),
             "make_mix": within(mixed),
+            "filter_dataset": within(filtered),
         },
         {
             "show": lambda folder: ["show", NAME],
