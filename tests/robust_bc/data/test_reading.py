@@ -242,3 +242,16 @@ def test_labels_are_of_these_pairs(dataset: str, tmp_path: Path) -> None:
         save_file({"corrupt": labels}, path)
         with pytest.raises(DamagedFileError, match="does not tell a 0 or a 1 for each of 200 pairs"):
             Demonstrations.from_minari(dataset, labels=True)
+
+
+def test_a_good_array_of_another_file_is_not_read(dataset: str, tmp_path: Path) -> None:
+    """Links and external storage that would work: only the refusal keeps them from being followed."""
+    path, other = tmp_path / "minari" / dataset / "data" / "main_data.hdf5", tmp_path / "other.hdf5"
+    shutil.copy(path, other)
+    for link in (h5py.ExternalLink(other, "/episode_3/actions"), h5py.SoftLink("/episode_2/actions")):
+        shutil.copy(other, path)
+        with h5py.File(path, "a") as file:
+            del file["episode_3/actions"]
+            file["episode_3/actions"] = link
+        with pytest.raises(DamagedFileError, match="'episode_3/actions' is a link to somewhere else"):
+            list(open_minari(dataset).episodes())
