@@ -1,150 +1,125 @@
-"""`audit`: which demonstrations are bad. Two reasons are looked for: foreign states, and actions in conflict."""
+"""`audit`: which demonstrations are bad, by checks, by agreement with the others and by conflict with the majority."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 
-from robust_bc.auditing.conflict import Court, Judgement
-from robust_bc.auditing.pooling import single_pairs
-from robust_bc.auditing.results import SUSPECT_BELOW, Audit, Estimate
-from robust_bc.auditing.second_look import look_again
+from robust_bc.auditing.checks import run_checks
+from robust_bc.auditing.estimates import Estimate
+from robust_bc.auditing.findings import Finding
+from robust_bc.auditing.mixture import judge_single_pairs
+from robust_bc.auditing.results import Audit
+from robust_bc.auditing.scaled import Floats, Scaled
+from robust_bc.auditing.settings import AuditSettings
+from robust_bc.auditing.verdict import Judged, cannot_tell, judge_episodes
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
-from robust_bc.methods import get_method
-from robust_bc.methods.base import Method
-from robust_bc.methods.network import NetworkMethod, NetworkSettings
 from robust_bc.seeding import check_seed
 from robust_bc.training.checkpoint import pairs_digest
 
-Floats = NDArray[np.float64]
-
-STEPS = 600
-"""Optimiser steps of a network that judges, unless told otherwise: an audit trains many of them."""
-SURELY_BAD, SURELY_GOOD = 0.025, 0.975
-"""Qualities that leave less doubt than 2.5 % on either side."""
-SURELY_KNOWN = 0.9
-"""Probability of being good by its action, from which a single pair is not foreign."""
-LOOKING = 0.2
-"""Share of an audit's progress that the search for strangers has, though it may end early."""
-
-ProgressCallback = Callable[[float, str], None]
+CHECKING = 0.2
+"""Share of an audit's progress that the checks have."""
+Progress = Callable[[float, str], None]
 
 
 def audit(
     demonstrations: Demonstrations,
-    method: str = "choicenet",
     seed: int = 0,
-    device: str | torch.device = "auto",
-    progress: ProgressCallback | None = None,
+    progress: Progress | None = None,
     sources: Sequence[str] | None = None,
     dataset: str | None = None,
     **settings: Any,
 ) -> Audit:
-    """The quality of every pair, episode and source, and the share of corrupt pairs.
+    """Which demonstrations are bad, why, and what cannot be told.
 
-    `method` and `settings` are those of the networks that judge. `sources` names the source of each episode, in the
-    order of `np.unique(demonstrations.episodes)`. Nothing is assumed to be clean, and no rate is asked for; but most
-    pairs must be good, and in every region of states. A rare but honest way to do it, in states of its own and with
-    other actions, cannot be told from a foreign source.
+    Nothing is assumed to be clean, and no rate is asked for; but most pairs must be good. `sources` names the source of
+    each episode, in the order of `np.unique(demonstrations.episodes)`. `settings` are those of `AuditSettings`.
     """
-    return audit_fleet([demonstrations], method, [seed], device, progress, [sources], [dataset], **settings)[0]
-
-
-def audit_fleet(
-    demonstrations: Sequence[Demonstrations],
-    method: str = "choicenet",
-    seeds: Sequence[int] | None = None,
-    device: str | torch.device = "auto",
-    progress: ProgressCallback | None = None,
-    sources: Sequence[Sequence[str] | None] | None = None,
-    datasets: Sequence[str | None] | None = None,
-    **settings: Any,
-) -> list[Audit]:
-    """An audit of each of many data sets of the same sizes, their networks side by side in one fleet."""
-    if not demonstrations:
-        raise RobustBCError("demonstrations is empty; give at least one set of pairs.")
-    chosen = [check_seed(seed) for seed in (range(len(demonstrations)) if seeds is None else seeds)]
-    given = judging_settings(method, settings)
-    court = Court(method, given, device)
+    chosen = audit_settings(settings)
+    check_seed(seed)
     tell = progress or (lambda share, note: None)
-    outside = court.foreign(demonstrations, chosen, lambda share, note: tell(LOOKING * share, note))
-    judged = court.judge(
-        demonstrations,
-        [~flags for flags in outside],
-        chosen,
-        lambda share, note: tell(LOOKING + (1 - LOOKING) * share, note),
+    tell(0.0, "checking")
+    findings = run_checks(demonstrations, seed)
+    judged = judge(
+        demonstrations, chosen, seed, lambda share, note: tell(CHECKING + (1 - CHECKING) * share, note)
     )
-    names = [None] * len(demonstrations) if sources is None else sources
-    origins = [None] * len(demonstrations) if datasets is None else datasets
-    return [
-        _audit(pairs, flags.astype(np.float64), judgement, method, given, seed, source, origin)
-        for pairs, flags, judgement, seed, source, origin in zip(
-            demonstrations, outside, judged, chosen, names, origins, strict=True
+    return _audit(demonstrations, judged, findings, chosen, seed).about(
+        dataset, None if sources is None else tuple(sources)
+    )
+
+
+def audit_settings(given: dict[str, Any]) -> AuditSettings:
+    """Settings with these values; an unknown name is an error that lists the known ones."""
+    known = [field.name for field in fields(AuditSettings)]
+    for name in given:
+        if name not in known:
+            raise RobustBCError(f"an audit has no setting '{name}'; it has: {', '.join(known)}.")
+    return AuditSettings(**given)
+
+
+def judge(demonstrations: Demonstrations, settings: AuditSettings, seed: int, tell: Progress) -> Judged:
+    """All but the checks: by episodes, or pair by pair where episodes are too short."""
+    scaled = Scaled.of(demonstrations)
+    if not scaled.live.any():
+        return cannot_tell(scaled, demonstrations, "all actions are the same, so there is nothing to disagree about.")
+    episodes = len(scaled.grouping.names)
+    if len(scaled) < settings.shortest_episode * episodes:
+        return judge_single_pairs(scaled, demonstrations, settings, seed, tell)
+    if episodes < settings.fewest_episodes:
+        return cannot_tell(
+            scaled,
+            demonstrations,
+            f"there {'is' if episodes == 1 else 'are'} {episodes} episode{'s' * (episodes != 1)} only, and it takes"
+            f" {settings.fewest_episodes} to tell which of them is the exception.",
         )
-    ]
-
-
-def judging_settings(method: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Settings of the networks that judge: shorter training than a policy's, unless told otherwise."""
-    known = get_method(method)
-    if type(known).choose is not Method.choose:
-        raise RobustBCError(f"method '{method}' audits by itself; let a plain one judge, such as choicenet.")
-    settings = {"steps": STEPS} | given if isinstance(known, NetworkMethod) else dict(given)
-    resolved = known.settings(settings)
-    if isinstance(resolved, NetworkSettings) and resolved.opening > 0:
-        raise RobustBCError(f"method '{method}' holds a duel, and so does the audit; let a plain one judge: choicenet.")
-    return settings
+    return judge_episodes(scaled, demonstrations, settings, seed, tell)
 
 
 def _audit(
-    pairs: Demonstrations,
-    outside: Floats,
-    judgement: Judgement,
-    method: str,
-    settings: dict[str, Any],
+    demonstrations: Demonstrations,
+    judged: Judged,
+    findings: Sequence[Finding],
+    settings: AuditSettings,
     seed: int,
-    sources: Sequence[str] | None,
-    dataset: str | None,
 ) -> Audit:
-    good, spread = judgement.good, judgement.spread
-    if single_pairs(pairs.episodes):
-        # A single pair may stand among strangers, where all begin; it is none of them if it does what is expected.
-        outside = np.where(good > SURELY_KNOWN, 0.0, outside)
-        if judgement.explains:
-            again = look_again(pairs, (1 - outside) * good, strangers=bool(outside.any()))
-            outside = np.where(again > SUSPECT_BELOW, 0.0, outside)
-            judged = np.where(outside > 0, good, again)
-            spread = np.maximum(spread, np.abs(judged - good) / np.sqrt(2))  # whoever judged anew may be wrong, too
-            good = judged
-    quality = (1 - outside) * good
+    scaled = Scaled.of(demonstrations).grouping
+    spoiled = np.isin(scaled.names, [finding.episode for finding in findings if finding.spoils])
+    episode_clean = np.where(spoiled, 0.0, judged.episode_clean)
+    scores = np.where(spoiled, judged.scores.max() + 1, judged.scores)
+    # A pair of a bad episode is bad; in any other it is bad if its action is in conflict.
+    clean = episode_clean[scaled.places] * (1 - judged.conflict)
     return Audit(
-        quality=quality,
-        spread=(1 - outside) * spread,
-        conflict=1 - good,
-        foreign=outside,
-        episodes=pairs.episodes,
-        rate=corruption_rate(quality),
-        method=method,
+        clean=clean,
+        conflict=judged.conflict,
+        shown=np.asarray(demonstrations.actions, np.float64),
+        expected=judged.expected,
+        episodes=demonstrations.episodes,
+        episode_clean=episode_clean,
+        scores=scores,
+        known=np.clip(judged.known, 0, 1),
+        agreement=judged.agreement,
+        findings=tuple(findings),
+        rate=bad_rate(episode_clean, clean, scaled.places, settings),
+        undecided=judged.undecided,
         settings=settings,
         seed=seed,
-        dataset=dataset,
-        pairs_sha256=pairs_digest([pairs]),
-        sources=None if sources is None else tuple(sources),
-        explains=judgement.explains,
-        settled=judgement.settled,
+        dataset=None,
+        pairs_sha256=pairs_digest([demonstrations]),
     )
 
 
-def corruption_rate(quality: Floats) -> Estimate:
-    """The share of these very pairs that is corrupt: at least those that surely are, at most all but the surely good.
+def bad_rate(episode_clean: Floats, clean: Floats, places: Any, settings: AuditSettings) -> Estimate:
+    """The share of these very pairs that is bad: at least those beyond doubt, at most all but those surely clean.
 
     Not by resampling: the question is about the pile at hand, not about others that the same people might have made.
     """
-    value = float(np.mean(1 - quality))
-    low, high = float(np.mean(quality <= SURELY_BAD)), float(np.mean(quality < SURELY_GOOD))
+    by_episode = 1 - episode_clean[places]
+    moments = (clean < settings.doubt) & (by_episode < 0.5)  # bad moments of good episodes
+    value = float(np.mean(np.where(moments, 1.0, by_episode)))
+    low = float(np.mean(clean < settings.doubt))
+    high = float(np.mean(moments | (by_episode > settings.doubt)))
     return Estimate(value, min(low, value), max(high, value))

@@ -1,90 +1,98 @@
-"""What an audit gives: the quality of every pair with its uncertainty and reasons, pooled to episodes and sources."""
+"""What an audit gives: a probability of being clean for every pair and episode, the reasons, and what to keep."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robust_bc.auditing.agreement import Agreement
 from robust_bc.auditing.estimates import Estimate as Estimate
-from robust_bc.auditing.pooling import Floats, Grouping, episode_means, pooled
+from robust_bc.auditing.findings import Finding
+from robust_bc.auditing.pooling import Grouping, pooled
+from robust_bc.auditing.scaled import Flags, Floats
+from robust_bc.auditing.settings import AuditSettings
 from robust_bc.demonstrations import MINIMUM_PAIRS, episode_numbers
 from robust_bc.errors import RobustBCError
 
-SUSPECT_BELOW = 0.5
-"""A pair, an episode or a source of less quality than this is rather bad than good."""
-ALARM_FROM = 0.05
-"""An estimated share of corrupt pairs below this is no reason to worry: clean data is not told from it."""
+if TYPE_CHECKING:
+    import pandas
+
+Verdict = Literal["clean", "bad", "cannot tell"]
+MOST_DROPPED = 0.5
+"""Share of the pairs from which on nothing is dropped: who is left would not be a majority."""
 
 
 @dataclass(frozen=True)
-class EpisodeQuality:
-    """One episode: the mean over its pairs, and where it is the worst."""
+class EpisodeRow:
+    """One episode."""
 
     episode: int
     source: str | None
     pairs: int
-    quality: Estimate
+    clean: float
+    """Probability that it is clean."""
+    verdict: Verdict
+    score: float
+    """Logarithm of its squared error by the majority's policy, in units of its variance; about 0 if it agrees."""
+    known: float
+    """Share of the actions' variance that the majority's policy explains in its states."""
     conflict: float
-    foreign: float
+    """Mean probability that its actions are not the majority's."""
     worst_step: int
-    flagged: bool
-    """Its mean quality is below one half."""
+    findings: tuple[str, ...]
+    """What the checks found in it, in words."""
 
 
 @dataclass(frozen=True)
-class SourceQuality:
-    """One source: the mean over all its pairs, and how many of its episodes are flagged."""
+class SourceRow:
+    """One source: who made some of the episodes."""
 
     source: str
     episodes: int
-    flagged_episodes: int
+    bad_episodes: int
     pairs: int
-    suspect_pairs: int
-    quality: Estimate
-    conflict: float
-    foreign: float
-    flagged: bool
-    """Its mean quality is below one half."""
+    bad_pairs: int
+    clean: Estimate
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """N judged pairs in E episodes."""
+    """N judged pairs in E episodes; the E are in the order of `np.unique(episodes)`."""
 
-    quality: Floats  # (N,) in [0, 1]: the probability that the pair is good
-    spread: Floats  # (N,): the standard deviation of that over the networks that judged it
-    conflict: Floats  # (N,) in [0, 1]: its action is not what the others do in such states
-    foreign: Floats  # (N,) in [0, 1]: its states belong to another source than most pairs
+    clean: Floats  # (N,) probability that the pair is clean
+    conflict: Floats  # (N,) probability that its action is not of the majority's policy
+    shown: Floats  # (N, A) the actions
+    expected: Floats  # (N, A) what the majority would do; the action itself where there is no majority
     episodes: NDArray[np.int64]  # (N,), as in Demonstrations
+    episode_clean: Floats  # (E,) probability that the episode is clean
+    scores: Floats  # (E,) the higher, the worse; they rank episodes also where no verdict is sure
+    known: Floats  # (E,) share of the actions' variance that the majority's policy explains in its states
+    agreement: Agreement | None
+    """None for single pairs, and where there are too few episodes to compare."""
+    findings: tuple[Finding, ...]
+    """Of the checks."""
     rate: Estimate
-    """Share of corrupt pairs."""
-    method: str
-    settings: dict[str, Any]
+    """Share of bad pairs."""
+    undecided: str | None
+    """Why the audit cannot tell good from bad, in a sentence; None if it can."""
+    settings: AuditSettings
     seed: int
     dataset: str | None
     """The id or folder that the pairs were read from."""
     pairs_sha256: str
     """Of the demonstrations, so that no other dataset is filtered by this audit."""
     sources: tuple[str, ...] | None = None
-    """(E,) the source of each episode, in the order of `np.unique(episodes)`; None if nobody told."""
-    explains: bool = True
-    """Whether the networks that judged explain the pairs better than random actions; if not, nothing else is sure."""
-    settled: bool = True
-    """Whether the verdicts had stopped changing."""
+    """(E,) the source of each episode; None if nobody told."""
 
     def __post_init__(self) -> None:
-        pairs = len(np.atleast_1d(self.quality))
+        pairs = len(np.atleast_1d(self.clean))
         if pairs < MINIMUM_PAIRS:
-            raise RobustBCError(f"quality has {pairs} pairs, but an audit has at least {MINIMUM_PAIRS}.")
-        for name in ("quality", "spread", "conflict", "foreign"):
-            limit = np.inf if name == "spread" else 1.0
-            object.__setattr__(self, name, _scores(getattr(self, name), name, pairs, limit))
+            raise RobustBCError(f"clean has {pairs} pairs, but an audit has at least {MINIMUM_PAIRS}.")
         index = np.asarray(self.episodes)
         if index.shape != (pairs,) or index.dtype.kind not in "iu":
             raise RobustBCError(
@@ -92,19 +100,32 @@ class Audit:
                 f" shape {index.shape}."
             )
         object.__setattr__(self, "episodes", _read_only(episode_numbers(index)))
+        count = len(self.grouping.names)
+        for name, size, share in (
+            ("clean", pairs, True),
+            ("conflict", pairs, True),
+            ("episode_clean", count, True),
+            ("known", count, True),
+            ("scores", count, False),
+        ):
+            object.__setattr__(self, name, _numbers(getattr(self, name), name, (size,), share))
+        width = np.asarray(self.shown).shape[-1:]
+        for name in ("shown", "expected"):
+            object.__setattr__(self, name, _numbers(getattr(self, name), name, (pairs, *width), share=False))
         if not 0 <= self.rate.low <= self.rate.high <= 1:
             raise RobustBCError(f"rate is a share between 0 and 1, but its interval is {self.rate}.")
-        try:  # as it looks after a trip through a file: tuples are lists
-            object.__setattr__(self, "settings", json.loads(json.dumps(self.settings, allow_nan=False)))
-        except (TypeError, ValueError) as problem:
-            raise RobustBCError(f"settings must be plain words and finite numbers, but {problem}.") from problem
         if self.sources is not None:
             object.__setattr__(self, "sources", tuple(str(source) for source in self.sources))
-            if len(self.sources) != len(self.grouping.names):
-                raise RobustBCError(f"sources has {len(self.sources)} names for {len(self.grouping.names)} episodes.")
+            if len(self.sources) != count:
+                raise RobustBCError(f"sources has {len(self.sources)} names for {count} episodes.")
 
     def __len__(self) -> int:
-        return len(self.quality)
+        return len(self.clean)
+
+    def __str__(self) -> str:
+        from robust_bc.auditing.wording import short_table
+
+        return short_table(self)
 
     @cached_property
     def grouping(self) -> Grouping:
@@ -116,85 +137,127 @@ class Audit:
         """Whether every pair is an episode of its own."""
         return self.grouping.single
 
-    @property
-    def suspects(self) -> NDArray[np.bool_]:
-        """(N,) pairs that are rather bad than good."""
-        return self.quality < SUSPECT_BELOW
-
-    @property
-    def alarm(self) -> bool:
-        """Whether so many pairs are corrupt that something should be done."""
-        return self.rate.value >= ALARM_FROM
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """(E,) of the episodes."""
+        return tuple(verdict_of(value, self.settings.doubt) for value in self.episode_clean.tolist())
 
     @cached_property
-    def episode_quality(self) -> tuple[Floats, Floats, Floats]:
-        """Mean quality of every episode and the ends of its interval, (E,) each, in the order of `np.unique`."""
-        return episode_means(self.grouping, self.quality, self.spread)
+    def bad_episodes(self) -> Flags:
+        """(E,) which are bad beyond doubt."""
+        return self.episode_clean < self.settings.doubt
 
-    def episode_table(self, most: int | None = None) -> list[EpisodeQuality]:
+    @property
+    def bad_pairs(self) -> Flags:
+        """(N,) pairs of bad episodes, and bad pairs of others."""
+        return self.clean < self.settings.doubt
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the whole pile: bad if anything is."""
+        if self.undecided is not None:
+            return "cannot tell"
+        return "bad" if self.bad_episodes.any() else "clean"
+
+    def keep(self, cut: bool = False) -> Flags:
+        """(N,) what to learn from: everything but bad episodes, and with `cut` also without bad pairs of others.
+
+        Everything, if the audit cannot tell, or if half of the pairs or more would go. `why_kept` says so.
+        """
+        kept = self._without_bad(cut)
+        return kept if self.undecided is None and kept.mean() > MOST_DROPPED else np.ones(len(self), np.bool_)
+
+    def why_kept(self, cut: bool = False) -> str | None:
+        """Why nothing is dropped, in a sentence; None if something is, or if nothing is bad."""
+        if self.undecided is not None:
+            return f"Everything is kept: {self.undecided}"
+        kept = self._without_bad(cut)
+        if kept.mean() > MOST_DROPPED:
+            return None
+        return f"Everything is kept: {1 - kept.mean():.0%} of the pairs would go, and who is left is no majority."
+
+    def _without_bad(self, cut: bool) -> Flags:
+        kept = ~self.bad_episodes[self.grouping.places]
+        return kept & ~self.bad_pairs if cut else kept
+
+    def weights(self) -> Floats:
+        """(N,) for learners that take weights: the probability of being clean; 1 for all if the audit cannot tell."""
+        return np.array(self.clean) if self.undecided is None else np.ones(len(self))
+
+    def episode_rows(self, most: int | None = None) -> list[EpisodeRow]:
         """The episodes, worst first; `most` of them, or all."""
-        grouping, (means, lows, highs) = self.grouping, self.episode_quality
-        conflict, foreign = grouping.means(self.conflict), grouping.means(self.foreign)
-        worst = grouping.lowest_steps(self.quality)
+        grouping = self.grouping
+        conflict, worst = grouping.means(self.conflict), grouping.lowest_steps(-self.conflict)
+        found: dict[int, list[str]] = {}
+        for finding in self.findings:
+            if finding.episode is not None:
+                found.setdefault(finding.episode, []).append(finding.what)
         return [
-            EpisodeQuality(
+            EpisodeRow(
                 episode=int(grouping.names[place]),
                 source=None if self.sources is None else self.sources[place],
                 pairs=int(grouping.lengths[place]),
-                quality=Estimate(float(means[place]), float(lows[place]), float(highs[place])),
+                clean=float(self.episode_clean[place]),
+                verdict=self.verdicts[place],
+                score=float(self.scores[place]),
+                known=float(self.known[place]),
                 conflict=float(conflict[place]),
-                foreign=float(foreign[place]),
                 worst_step=int(worst[place]),
-                flagged=bool(means[place] < SUSPECT_BELOW),
+                findings=tuple(dict.fromkeys(found.get(int(grouping.names[place]), []))),
             )
-            for place in np.argsort(means, kind="stable")[:most].tolist()
+            for place in np.lexsort((-self.scores, self.episode_clean))[:most].tolist()
         ]
 
-    def source_table(self) -> list[SourceQuality]:
+    def source_rows(self) -> list[SourceRow]:
         """The sources, worst first; none if nobody told them."""
         if self.sources is None:
             return []
         names, codes = np.unique(np.array(self.sources, dtype=object).astype(str), return_inverse=True)
-        rows = [self._source(str(name), np.flatnonzero(codes == code)) for code, name in enumerate(names)]
-        return sorted(rows, key=lambda row: row.quality.value)
+        totals, bad = self.grouping.sums(self.clean), self.grouping.sums(self.bad_pairs.astype(np.float64))
+        rows = []
+        for code, name in enumerate(names):
+            mine = np.flatnonzero(codes == code)
+            lengths = self.grouping.lengths[mine]
+            flagged = int(self.bad_episodes[mine].sum())
+            clean = pooled(totals[mine], lengths)
+            rows.append(SourceRow(str(name), len(mine), flagged, int(lengths.sum()), int(bad[mine].sum()), clean))
+        return sorted(rows, key=lambda row: row.clean.value)
 
-    def _source(self, name: str, places: NDArray[np.intp]) -> SourceQuality:
-        grouping, (means, lows, highs) = self.grouping, self.episode_quality
-        lengths = grouping.lengths[places]
-        pairs = int(lengths.sum())
-        lonely = float(lows[places[0]]), float(highs[places[0]])
-        quality = pooled(grouping.sums(self.quality)[places], lengths, lonely)
-        return SourceQuality(
-            source=name,
-            episodes=len(places),
-            flagged_episodes=int((means[places] < SUSPECT_BELOW).sum()),
-            pairs=pairs,
-            suspect_pairs=int(grouping.sums(self.suspects.astype(np.float64))[places].sum()),
-            quality=quality,
-            conflict=float(grouping.sums(self.conflict)[places].sum() / pairs),
-            foreign=float(grouping.sums(self.foreign)[places].sum() / pairs),
-            flagged=quality.value < SUSPECT_BELOW,
-        )
+    def to_frame(self) -> pandas.DataFrame:
+        """A pandas table with a row for each episode, worst first; of single pairs, for each pair."""
+        import pandas
+
+        return pandas.DataFrame([asdict(row) for row in self.episode_rows()]).set_index("episode")
+
+    def about(self, dataset: str | None, sources: tuple[str, ...] | None) -> Audit:
+        """The same with the name of its dataset and the sources of its episodes."""
+        return replace(self, dataset=dataset, sources=sources)
 
     def save(self, folder: str | Path) -> Path:
-        """Write audit.json and pairs.safetensors into a folder; `load_audit` reads them to the same bits."""
+        """Write audit.json, pairs.safetensors and report.html into a folder; `load_audit` reads the first two."""
         from robust_bc.auditing.storage import save_audit
 
         return save_audit(self, Path(folder))
 
 
-def _scores(values: Any, name: str, pairs: int, limit: float) -> Floats:
-    """(N,) finite numbers from 0 to the limit."""
+def verdict_of(clean: float, doubt: float) -> Verdict:
+    """The verdict for a probability of being clean."""
+    if clean < doubt:
+        return "bad"
+    return "clean" if clean > 1 - doubt else "cannot tell"
+
+
+def _numbers(values: Any, name: str, shape: tuple[int, ...], share: bool) -> Floats:
+    """Finite numbers of this shape; shares are between 0 and 1."""
     array = np.asarray(values)
-    if array.shape != (pairs,) or array.dtype.kind not in "fiu":
-        raise RobustBCError(
-            f"{name} must be {pairs} numbers, one for each pair, but it has type {array.dtype} and shape {array.shape}."
-        )
+    if array.shape != shape or array.dtype.kind not in "fiu":
+        raise RobustBCError(f"{name} must be numbers of shape {shape}, but it has type {array.dtype}, {array.shape}.")
     array = array.astype(np.float64)
-    wrong = np.flatnonzero(~((array >= 0) & (array <= limit) & np.isfinite(array)))  # NaN is wrong too
-    if len(wrong):
-        wanted = "0 or more" if limit == np.inf else "between 0 and 1"
-        raise RobustBCError(f"{name} must be {wanted}, but that of pair {wrong[0]} is {array[wrong[0]]}.")
+    fine = np.isfinite(array) & ((array >= 0) & (array <= 1) if share else True)
+    if not fine.all():
+        place = np.argwhere(~fine)[0]
+        wanted = "between 0 and 1" if share else "finite"
+        raise RobustBCError(f"{name} must be {wanted}, but number {int(place[0])} is {array[tuple(place)]}.")
     return _read_only(array)
 
 

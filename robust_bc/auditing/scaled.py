@@ -1,0 +1,49 @@
+"""Demonstrations as an audit sees them: scaled columns, and which pairs make up which episode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robust_bc.auditing.pooling import Grouping
+from robust_bc.demonstrations import Demonstrations
+from robust_bc.normalisation import Affine
+
+Singles = NDArray[np.float32]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """N pairs in units of the deviation of each column; constant actions say nothing and are left out."""
+
+    states: Singles  # (N, S)
+    actions: Singles  # (N, B), B of the A columns
+    live: Flags  # (A,) which columns of the actions are not constant
+    grouping: Grouping
+
+    @classmethod
+    def of(cls, demonstrations: Demonstrations) -> Scaled:
+        """Scaled by mean and deviation; values far off are drawn in by `Affine`."""
+        actions = Affine.of(demonstrations.actions)
+        live = actions.scale > 0
+        return cls(
+            Affine.of(demonstrations.observations).forward(demonstrations.observations),
+            actions.forward(demonstrations.actions)[:, live],
+            live,
+            Grouping.of(demonstrations.episodes),
+        )
+
+    @cached_property
+    def episodes(self) -> list[Places]:
+        """The pairs of each episode, in time."""
+        grouping = self.grouping
+        return np.split(grouping.order, grouping.starts[1:])
+
+    def __len__(self) -> int:
+        return len(self.states)
