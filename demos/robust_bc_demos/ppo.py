@@ -35,6 +35,8 @@ LARGEST_WEIGHT = 1e4
 """Of a policy, and of the logarithm of its deviation: beyond, no training comes back."""
 
 Report = Callable[[float, str], None]
+Enough = Callable[[NetworkTeacher], bool]
+"""Whether a teacher is good enough to stop its training."""
 
 
 class TeacherTraining:
@@ -78,8 +80,17 @@ class TeacherTraining:
         done = self.model.num_timesteps if hasattr(self, "model") else 0
         return self.task.ppo.learning_rate * max(0.0, 1.0 - done / self.steps)
 
-    def run(self, checkpoint: Path, report: Report, say: Callable[[str], None] = warnings.warn) -> NetworkTeacher:
-        """Train to the end, with a checkpoint after every chunk; from the last one, if there is one undamaged."""
+    def run(
+        self,
+        checkpoint: Path,
+        report: Report,
+        say: Callable[[str], None] = warnings.warn,
+        enough: Enough | None = None,
+    ) -> NetworkTeacher:
+        """Train to the end, with a checkpoint after every chunk; from the last one, if there is one undamaged.
+
+        With `enough`, training ends with the first chunk after which it says so; without such a chunk it has failed.
+        """
         if checkpoint.exists():
             try:
                 self._restore(checkpoint)
@@ -94,10 +105,14 @@ class TeacherTraining:
             self.model._last_obs = None  # makes `learn` reset the environments
             self.model.learn(chunk_steps, reset_num_timesteps=False, log_interval=None)
             self.chunk += 1
+            if enough is not None and enough(self.teacher()):
+                return self.teacher()
             write_whole(checkpoint, self._state())
             finished, self.worlds.finished = self.worlds.finished, []
             note = f"return {np.mean(finished):.0f} in training" if finished else ""
             report(min(1.0, self.model.num_timesteps / self.steps), note)
+        if enough is not None:
+            raise RobustBCError(f"the {self.role} of '{self.task.name}' was not good enough after {self.steps} steps.")
         return self.teacher()
 
     def teacher(self) -> NetworkTeacher:
@@ -123,6 +138,7 @@ class TeacherTraining:
         """Tells whether a checkpoint belongs to this task, role, seed and settings."""
         task = self.task
         settings = [dict(task.settings), None if task.reversed_settings is None else dict(task.reversed_settings)]
+        settings.append({"reversed_bonus": task.reversed_bonus})
         about = [task.environment, settings, self.role, self.seed, self.steps, CHUNKS, asdict(task.ppo)]
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 

@@ -25,6 +25,7 @@ def tasks(json: bool = False) -> None:
         return
     for card in CARDS.values():
         OUTPUT.print(f"[bold]{card.name}[/bold]  {card.environment}: {card.summary}", highlight=False, soft_wrap=True)
+        show(f"  used for     {'development' if card.development else 'test'}")
         show(f"  teachers     {', '.join(teacher_names(card))}")
         show(f"  measured     {', '.join(['return', *(metric.name for metric in card.metrics)])}")
         show(f"  adversary    is rewarded for {card.reverse}")

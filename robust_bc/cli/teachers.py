@@ -14,7 +14,7 @@ from robust_bc.errors import RobustBCError
 def teachers(
     task: str | None = None, measure: bool = False, episodes: int = 100, seed: int = 12345, json: bool = False
 ) -> None:
-    """List the teachers: PPO experts and adversaries that ship, and the scripted drivers.
+    """List the teachers: PPO experts, adversaries and medium teachers that ship, and the scripted drivers.
 
     Example: robust-bc teachers --measure --episodes 100
 
