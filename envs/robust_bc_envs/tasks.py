@@ -40,6 +40,7 @@ CARDS = {
             reverse="hopping backward: the forward reward with its sign flipped, the same cost and survival reward",
             reversed_settings={"forward_reward_weight": -1.0},
             metrics=(FORWARD,),
+            reference=Reference(random=19.4, expert=3185.0),
             ppo=PPOSettings(steps=1_500_000, reversed_steps=400_000, environments=16, rollout=256),
         ),
         Task(
@@ -59,6 +60,7 @@ CARDS = {
             summary="a two-jointed arm brings its fingertip to a target",
             reverse="keeping away from the target: the distance rewarded, the same control cost",
             reversed_settings={"reward_dist_weight": -1.0},
+            reference=Reference(random=-42.5, expert=-3.9),
             ppo=PPOSettings(
                 steps=500_000,
                 reversed_steps=150_000,
@@ -73,7 +75,7 @@ CARDS = {
             name="pendulum",
             environment="Pendulum-v1",
             summary="a pendulum swings up and stays upright",
-            reverse="the negated reward: hanging down and spinning",
+            reverse="hanging down and spinning: the negated reward",
             ppo=PPOSettings(
                 steps=200_000,
                 reversed_steps=60_000,
@@ -97,8 +99,8 @@ CARDS = {
         Task(
             name="lunar-lander",
             environment="LunarLanderContinuous-v3",
-            summary="a lander comes down softly between two flags",
-            reverse="the negated reward: leaving the pad, burning fuel and crashing",
+            summary="a lander comes down softly on its pad",
+            reverse="leaving the pad, burning fuel and crashing: the negated reward",
             ppo=PPOSettings(
                 steps=800_000, reversed_steps=150_000, environments=16, gamma=0.999, gae_lambda=0.98, hidden=(64, 64)
             ),

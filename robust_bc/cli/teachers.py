@@ -68,7 +68,8 @@ def _row(card: dict[str, Any]) -> tuple[str, ...]:
             parts.append(f"{metric.name} {value['mean']:.1%}")
         else:
             parts.append(f"{metric.name} {value['mean']:.2f}")
-    returned = f"{measured['return']['mean']:.0f} ± {measured['return']['std']:.0f}"
+    mean, deviation = measured["return"]["mean"], measured["return"]["std"]
+    returned = f"{mean:.0f} ± {deviation:.0f}" if abs(mean) >= 100 else f"{mean:.1f} ± {deviation:.1f}"
     return card["task"], card["role"], returned, str(measured["episodes"]), ", ".join(parts)
 
 

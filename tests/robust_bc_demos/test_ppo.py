@@ -77,7 +77,7 @@ def test_a_medium_teacher_is_the_expert_stopped_half_way(tmp_path: Path) -> None
     """Random actions earn about -1200: what the tiny network earns at first is half-way between -2400 and 0."""
     task = replace(TASK, reference=Reference(random=-2800.0, expert=-400.0))
     medium = train(task, tmp_path / "medium", "medium")
-    assert "at least -1600 over 20 episodes, half-way between" in medium.card["training"]["stopped"]
+    assert "at least -1600 over 20 episodes: half-way between" in medium.card["training"]["stopped"]
     seen: list[NetworkTeacher] = []
 
     def enough(teacher: NetworkTeacher) -> bool:
