@@ -60,16 +60,8 @@ CARDS = {
             summary="a two-jointed arm brings its fingertip to a target",
             reverse="keeping away from the target: the distance rewarded, the same control cost",
             reversed_settings={"reward_dist_weight": -1.0},
-            reference=Reference(random=-42.5, expert=-3.9),
-            ppo=PPOSettings(
-                steps=500_000,
-                reversed_steps=150_000,
-                environments=32,
-                rollout=128,
-                learning_rate=1e-3,
-                hidden=(64, 64),
-                gamma=0.9,
-            ),
+            reference=Reference(random=-42.5, expert=-3.95),
+            ppo=PPOSettings(steps=600_000, reversed_steps=200_000, learning_rate=1e-3, hidden=(64, 64), gamma=0.9),
         ),
         Task(
             name="pendulum",
