@@ -138,7 +138,7 @@ class TeacherTraining:
         """Tells whether a checkpoint belongs to this task, role, seed and settings."""
         task = self.task
         settings = [dict(task.settings), None if task.reversed_settings is None else dict(task.reversed_settings)]
-        settings.append({"reversed_bonus": task.reversed_bonus})
+        settings.append({"negated": task.negated})
         about = [task.environment, settings, self.role, self.seed, self.steps, CHUNKS, asdict(task.ppo)]
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 

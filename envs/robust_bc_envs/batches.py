@@ -42,8 +42,8 @@ def make_batch(
     except RobustBCError:
         worlds.close()
         raise
-    if reversed_reward and task.reversed_settings is None:
-        return TransformReward(worlds, lambda rewards: task.reversed_bonus - rewards)
+    if reversed_reward and (task.reversed_settings is None or task.negated):
+        return TransformReward(worlds, lambda rewards: -rewards)
     return worlds
 
 

@@ -46,8 +46,8 @@ class Task:
     """Keyword arguments of the environment."""
     reversed_settings: Mapping[str, Any] | None = None
     """Keyword arguments that reverse the reward; without any, the reward is negated."""
-    reversed_bonus: float = 0.0
-    """Added to every negated reward: where the reward is mostly for being alive, an adversary would only end itself."""
+    negated: bool = False
+    """Whether the reward under `reversed_settings` is negated as well: these only take something out of it."""
     metrics: tuple[Metric, ...] = ()
     reference: Reference | None = None
     """Returns of random actions and of the good teacher, under the task's own settings."""

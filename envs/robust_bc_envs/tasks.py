@@ -84,8 +84,9 @@ CARDS = {
             name="double-pendulum",
             environment="InvertedDoublePendulum-v5",
             summary="a cart balances a pole on a pole",
-            reverse="swaying: what the expert loses by a low tip and by speed, and nothing for staying up",
-            reversed_bonus=10.0,
+            reverse="a low tip and fast joints, and nothing for staying up or for falling",
+            reversed_settings={"healthy_reward": 0.0},  # the whole reward, negated, is earned by falling at once
+            negated=True,
             ppo=PPOSettings(steps=400_000, reversed_steps=100_000, environments=16, rollout=256, hidden=(64, 64)),
         ),
         Task(
