@@ -94,6 +94,7 @@ CARDS = {
             environment="LunarLanderContinuous-v3",
             summary="a lander comes down softly on its pad",
             reverse="leaving the pad, burning fuel and crashing: the negated reward",
+            reference=Reference(random=-231.0, expert=268.3),
             ppo=PPOSettings(
                 steps=800_000, reversed_steps=150_000, environments=16, gamma=0.999, gae_lambda=0.98, hidden=(64, 64)
             ),
