@@ -23,6 +23,7 @@ from robust_bc.errors import DamagedFileError, RobustBCError
 from robust_bc.files import write_whole
 from robust_bc_demos.network_teacher import NetworkTeacher
 from robust_bc_demos.sb3_worlds import BatchVecEnv
+from robust_bc_demos.teachers import MEDIUM
 from robust_bc_envs.batches import make_batch
 from robust_bc_envs.tasks import Task
 
@@ -45,6 +46,7 @@ class TeacherTraining:
     def __init__(self, task: Task, role: str, seed: int, steps: int | None = None) -> None:
         settings = task.ppo
         self.task, self.role, self.seed = task, role, seed
+        self.chunks = settings.medium_parts if role == MEDIUM else CHUNKS
         self.steps = steps or (settings.reversed_steps if role == "adversary" else settings.steps)
         self.worlds = BatchVecEnv(
             make_batch(
@@ -96,7 +98,7 @@ class TeacherTraining:
                 self._restore(checkpoint)
             except DamagedFileError as problem:
                 say(f"note: {str(problem).rstrip('.')}; training begins anew.")
-        chunk_steps = max(1, self.steps // CHUNKS)
+        chunk_steps = max(1, self.steps // self.chunks)
         while self.model.num_timesteps < self.steps:
             # One number for each chunk, the same whether the run was stopped before it or not.
             chunk_seed = int(np.random.SeedSequence(self.seed, spawn_key=(self.chunk,)).generate_state(1)[0] >> 1)
@@ -139,7 +141,7 @@ class TeacherTraining:
         task = self.task
         settings = [dict(task.settings), None if task.reversed_settings is None else dict(task.reversed_settings)]
         settings.append({"negated": task.negated})
-        about = [task.environment, settings, self.role, self.seed, self.steps, CHUNKS, asdict(task.ppo)]
+        about = [task.environment, settings, self.role, self.seed, self.steps, self.chunks, asdict(task.ppo)]
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
     def _state(self) -> bytes:

@@ -17,7 +17,7 @@ import torch
 from robust_bc.errors import RobustBCError
 from robust_bc_demos.measuring import measure
 from robust_bc_demos.network_teacher import CARD_FILE, NetworkTeacher
-from robust_bc_demos.ppo import CHUNKS, Enough, Report, TeacherTraining
+from robust_bc_demos.ppo import Enough, Report, TeacherTraining
 from robust_bc_demos.teachers import MEDIUM, ROLES
 from robust_bc_envs.tasks import Task
 
@@ -60,7 +60,7 @@ def train_teacher(
     card = describe(task, role, seed, training.model.num_timesteps, command)
     if half_way is not None:
         card["training"]["stopped"] = (
-            f"after the first of {CHUNKS} parts of the expert's training with a mean return of at least {half_way:g}"
+            f"after the first of {task.ppo.medium_parts} parts of the expert's training with a mean return of at least {half_way:g}"
             f" over {HALF_WAY_EPISODES} episodes: half-way between random actions and the good teacher of the card"
         )
     card["measured"] = measure(task, teacher, episodes, MEASURING_SEED)

@@ -58,8 +58,7 @@ CARDS = {
             name="reacher",
             environment="Reacher-v5",
             summary="a two-jointed arm brings its fingertip to a target",
-            reverse="keeping away from the target: the distance rewarded, the same control cost",
-            reversed_settings={"reward_dist_weight": -1.0},
+            reverse="keeping away from the target at full torque: the negated reward",
             reference=Reference(random=-42.5, expert=-3.95),
             ppo=PPOSettings(steps=600_000, reversed_steps=200_000, learning_rate=1e-3, hidden=(64, 64), gamma=0.9),
         ),
@@ -68,6 +67,7 @@ CARDS = {
             environment="Pendulum-v1",
             summary="a pendulum swings up and stays upright",
             reverse="hanging down and spinning: the negated reward",
+            reference=Reference(random=-1257.8, expert=-161.0),
             ppo=PPOSettings(
                 steps=200_000,
                 reversed_steps=60_000,
@@ -87,7 +87,7 @@ CARDS = {
             reverse="a low tip and fast joints, and nothing for staying up or for falling",
             reversed_settings={"healthy_reward": 0.0},  # the whole reward, negated, is earned by falling at once
             negated=True,
-            ppo=PPOSettings(steps=400_000, reversed_steps=100_000, environments=16, rollout=256, hidden=(64, 64)),
+            ppo=PPOSettings(steps=600_000, reversed_steps=100_000, environments=16, rollout=256, hidden=(64, 64)),
         ),
         Task(
             name="lunar-lander",
@@ -118,7 +118,13 @@ CARDS = {
             bad="careless",
             episodes=100,  # short ones, each with two or three lane changes
             ppo=PPOSettings(
-                steps=2_000_000, reversed_steps=1_000_000, environments=64, rollout=128, batch_size=1024, gamma=0.995
+                steps=2_000_000,
+                reversed_steps=1_000_000,
+                medium_parts=240,  # one update each
+                environments=64,
+                rollout=128,
+                batch_size=1024,
+                gamma=0.995,
             ),
         ),
     )
