@@ -99,7 +99,7 @@ def test_spaces_that_are_not_told_come_from_the_arrays(datasets: Path) -> None:
     assert not np.isfinite(found.action_space.low).any()
 
 
-REQUEST = {"how": "rollout", "rate": 0.5, "pairs": 4, "episodes": 1, "clean": "our/x-v0", "bad": "careless"}
+REQUEST = {"kind": "rollout", "rate": 0.5, "pairs": 4, "episodes": 1, "clean": "our/x-v0", "bad": "careless"}
 
 
 @pytest.mark.parametrize(

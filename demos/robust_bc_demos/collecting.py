@@ -32,8 +32,8 @@ def collect(
 ) -> Path:
     """Roll a teacher out and keep every episode with its source, teacher, seed and metrics.
 
-    `teacher` is a name (expert, adversary, safe, careless, random), a path, or any object with `begin` and `act`.
-    The same seed gives the same episodes; `settings` are those of the environment.
+    `teacher` is a name (expert, adversary, medium, safe, careless, random), a path, or any object with `begin` and
+    `act`. The same seed gives the same episodes; `settings` are those of the environment.
     """
     card = find_task(task) if isinstance(task, str) else task
     check_free(dataset, overwrite)

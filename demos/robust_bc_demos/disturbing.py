@@ -7,18 +7,16 @@ with the teacher's own answer to it (Laskey et al., "DART: Noise Injection for R
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector import VectorEnv, VectorWrapper
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc.rollouts import Episode
-from robust_bc_demos.drivers import ScriptedDriver
-from robust_bc_demos.teachers import Teacher, limits
+from robust_bc_demos.teachers import half_range
 
 LARGEST = 1.0
 """Half the action space."""
@@ -31,34 +29,30 @@ def check_disturbance(disturbance: float) -> float:
     return disturbance
 
 
-@dataclass
-class Disturbed:
-    """Does what a teacher means to do, plus Gaussian noise; the deviation is a share of half the action space."""
+class ShakenHand(VectorWrapper[Any, Any, Any, Any, Any]):
+    """Environments that execute each action plus Gaussian noise; the deviation is a share of half the action space.
 
-    teacher: Teacher
-    space: spaces.Box
-    disturbance: float
-    streams: dict[int, np.random.Generator] = field(default_factory=dict)
+    A rollout records the actions that it gives to the environments, so the record has what the teacher meant.
+    """
 
-    def __post_init__(self) -> None:
-        check_disturbance(self.disturbance)
-        if isinstance(self.teacher, ScriptedDriver):  # what it means depends on its past, which `label` does not know
-            raise RobustBCError(f"'{self.teacher.name}' drives with a plan in mind and cannot be disturbed.")
-        low, high = limits(self.space)
-        self._scale = self.disturbance * np.where(np.isfinite(high - low), (high - low) / 2, 1.0)  # (A,)
+    def __init__(self, worlds: VectorEnv[Any, Any, Any], disturbance: float) -> None:
+        super().__init__(worlds)
+        space = worlds.single_action_space
+        assert isinstance(space, spaces.Box)
+        self.space = space
+        self.scale = check_disturbance(disturbance) * half_range(space)  # (A,)
+        self.streams: dict[int, np.random.Generator] = {}
+        self.rest: Callable[[NDArray[np.bool_]], None] | None = getattr(worlds, "rest", None)
 
-    def begin(self, count: int, slots: NDArray[np.intp], generators: Sequence[np.random.Generator]) -> None:
-        self.teacher.begin(count, slots, generators)
-        # Children: the teacher's own draws stay what they are without noise.
-        self.streams |= {slot: own.spawn(1)[0] for slot, own in zip(slots.tolist(), generators, strict=True)}
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """A slot's noise depends on its own seed alone, and is apart from the streams of environment and teacher."""
+        for slot, start in enumerate(seed):
+            if start is not None:
+                self.streams[slot] = np.random.default_rng(np.random.SeedSequence(start, spawn_key=(1, 0)))
+        return self.env.reset(seed=seed, options=options)
 
-    def act(self, observations: NDArray[Any]) -> NDArray[Any]:
-        meant = self.teacher.act(observations)  # (N, A)
-        noise = np.stack([self.streams[slot].normal(size=meant.shape[1]) for slot in range(len(meant))])
-        return np.asarray(np.clip(meant + self._scale * noise, self.space.low, self.space.high), self.space.dtype)
-
-    def meant(self, episode: Episode) -> Episode:
-        """The episode with the actions that the teacher meant, in the states to which the shaken ones led."""
-        stream = np.random.default_rng(episode.seed)
-        actions = self.teacher.label(episode.observations[:-1], stream)
-        return replace(episode, actions=actions.astype(episode.actions.dtype))
+    def step(self, actions: NDArray[Any]) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """One step with shaken actions (N, A)."""
+        noise = np.stack([self.streams[slot].normal(size=actions.shape[1]) for slot in range(len(actions))])
+        shaken = np.clip(actions + self.scale * noise, self.space.low, self.space.high)
+        return self.env.step(shaken.astype(self.space.dtype))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from robust_bc.auditing.pooling import PARTLY_BAD, worth_keeping
 from robust_bc.auditing.results import Audit
 from robust_bc.auditing.sources import UNKNOWN, source_of
-from robust_bc.data.minari_demonstrations import has_labels, read_labels, read_minari
+from robust_bc.data.minari_demonstrations import has_labels, read_labels, read_minari, read_noise
 from robust_bc.data.minari_files import RecordedDataset, StoredEpisode, open_minari
 from robust_bc.demonstrations import MINIMUM_PAIRS
 from robust_bc.errors import RobustBCError
@@ -161,7 +161,7 @@ def filter_dataset(
         raise RobustBCError(
             f"of {len(kept)} pairs {left} would be left, but at least {MINIMUM_PAIRS} are needed; keep more."
         )
-    hidden = {"corrupt": read_labels(dataset, len(kept))[kept].astype(np.uint8)} if has_labels(dataset) else None
+    hidden = _hidden(dataset, kept) if has_labels(dataset) else None
     made_in = dataset.environment  # it may be one that is not installed here, or none that anybody knows
     plan = DatasetPlan(
         name=name,
@@ -179,6 +179,13 @@ def filter_dataset(
     pieces = _Pieces(dataset, kept)
     written = write_dataset(plan, pieces, overwrite=overwrite, hidden=hidden)
     return Filtered(written, kept, request.unit_for(audit), pieces.counts(), pieces.cut, pieces.written)
+
+
+def _hidden(dataset: RecordedDataset, kept: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    """What was known about the pairs that are kept."""
+    hidden: dict[str, NDArray[Any]] = {"corrupt": read_labels(dataset, len(kept))[kept].astype(np.uint8)}
+    noise = read_noise(dataset, len(kept))
+    return hidden if noise is None else hidden | {"noise": noise[kept]}
 
 
 class _Pieces:

@@ -1,31 +1,44 @@
-"""Mixing: clean demonstrations with an exact share of corrupt pairs, and a hidden record of which they are.
+"""Mixing: clean demonstrations with a share of corrupt pairs, and a hidden record of which they are.
 
-| how | what a corrupt pair is |
+| kind | what a corrupt demonstration is |
 | --- | --- |
-| rollout | state and action from the bad teacher's own episodes |
-| relabel | a state of the good teacher, the action that the bad one would take there |
-| flip | a state of the good teacher, its action mirrored in the middle of the action space (negated, if that is zero) |
-| uniform | a state of the good teacher, a uniformly random action |
+| rollout | the bad teacher's own episodes |
+| medium | episodes of the medium teacher, whose training was stopped half-way |
+| noisy | the good teacher with Gaussian noise of 0.7 of half the action space, recorded as executed |
+| delayed | the good teacher, who executes the action that it wanted four steps ago |
+| stuck | the good teacher, one of whose actuators stays in the middle of its range |
+| relabel | states of the good teacher, the actions that the bad one would take there |
+| flip | states of the good teacher, its actions mirrored in the middle of the action space (negated, if that is zero) |
+| uniform | states of the good teacher, uniformly random actions |
+| misaligned | good episodes recorded one step off: the observation of t + 1 beside the action of t |
+| duplicated | good episodes with every row three times |
+| graded | not good and bad but ten demonstrators of rising noise, from none to 0.7 |
 
-For one seed and rate the clean pairs are the same whatever the way; a higher rate corrupts those of a lower one and
-more.
+For one seed the good episodes are the same whatever the kind. Of single pairs, a higher rate corrupts those of a lower
+one and more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
 from robust_bc.rollouts import Episode
-from robust_bc_demos.teachers import Teacher, limits, random_actions
+from robust_bc_demos.corrupting import Corrupter
 
-HOWS = ("rollout", "relabel", "flip", "uniform")
+EXECUTED = ("rollout", "medium", "noisy", "delayed", "stuck")
+"""Kinds with episodes of their own."""
+CHANGED = ("relabel", "flip", "uniform")
+"""Kinds with other actions in good episodes."""
+MISRECORDED = ("misaligned", "duplicated")
+"""Kinds that record good episodes wrongly."""
+GRADED = "graded"
+KINDS = (*EXECUTED, *CHANGED, *MISRECORDED, GRADED)
 
 
 @dataclass(frozen=True)
@@ -34,6 +47,8 @@ class Mix:
 
     episodes: list[Episode]
     corrupt: list[NDArray[np.bool_]]
+    noise: NDArray[np.float64] | None = None
+    """(N,) in the order of the pairs, for a graded mix: the noise of the demonstrator who made each."""
 
     @property
     def labels(self) -> NDArray[np.bool_]:
@@ -41,14 +56,16 @@ class Mix:
         return np.concatenate(self.corrupt)
 
 
-def check_mix(how: str, rate: float, pairs: int | None) -> None:
+def check_mix(kind: str, rate: float, pairs: int | None) -> None:
     """One sentence for whatever cannot be mixed."""
-    if how not in HOWS:
-        raise RobustBCError(f"there is no way '{how}' to corrupt; the ways are {', '.join(HOWS)}.")
+    if kind not in KINDS:
+        raise RobustBCError(f"there is no kind of corruption '{kind}'; the kinds are {', '.join(KINDS)}.")
     if not 0 <= rate <= 1:
         raise RobustBCError(f"rate must be between 0 and 1, but it is {rate}.")
     if pairs is not None and pairs < 2:
         raise RobustBCError(f"pairs must be at least 2 or 'all', but it is {pairs}.")
+    if pairs is not None and kind in ("duplicated", GRADED):
+        raise RobustBCError(f"single pairs cannot show the kind '{kind}'; take whole episodes (--pairs all).")
 
 
 def corrupt_count(rate: float, pairs: int) -> int:
@@ -57,15 +74,19 @@ def corrupt_count(rate: float, pairs: int) -> int:
 
 
 def mix_pairs(
-    good: Sequence[Episode], bad: Sequence[Episode], how: str, rate: float, pairs: int, seed: int, corrupter: Corrupter
+    good: Sequence[Episode], bad: Sequence[Episode], rate: float, pairs: int, seed: int, corrupter: Corrupter
 ) -> Mix:
-    """`pairs` single pairs in random order, each a one-step episode with the observation that truly came next."""
+    """`pairs` single pairs in random order, each a one-step episode with the observation that truly came next.
+
+    Corrupt pairs are drawn from bad episodes; where there are none, from the good ones, and then changed.
+    """
     generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(2,)))
     count = corrupt_count(rate, pairs)
-    # Whatever the way, the first pairs that are drawn stay clean and the last ones are corrupt.
+    changed = corrupter.kind in CHANGED
+    # Whatever the kind, the first pairs that are drawn stay clean and the last ones are corrupt.
     drawn = generator.permutation(_total(good))
-    clean = _draw(good, pairs if how != "rollout" else pairs - count, "clean", drawn)
-    if how == "rollout":
+    clean = _draw(good, pairs if changed else pairs - count, "clean", drawn)
+    if not changed:
         corrupt = _draw(bad, count, "corrupt", generator.permutation(_total(bad)))
     else:  # from the end, so that a higher rate begins with the random actions of a lower one
         corrupt = corrupter.change(clean[pairs - count :][::-1]) if count else []
@@ -74,68 +95,13 @@ def mix_pairs(
     return Mix([singles[index] for index in order], [labels[index : index + 1] for index in order])
 
 
-def mix_episodes(
-    good: Sequence[Episode], bad: Sequence[Episode], how: str, rate: float, seed: int, corrupter: Corrupter
-) -> Mix:
-    """Whole episodes; bad ones are bad throughout, but for one that is cut or changed midway so that the rate is exact.
-
-    For `rollout` the number of good episodes is the nearest to their share, and bad ones fill up.
-    """
-    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3,)))
-    if how == "rollout":
-        kept = list(good[: len(good) - corrupt_count(rate, len(good))])
-        if not kept and rate < 1:
-            raise RobustBCError(f"a rate of {rate} leaves none of {len(good)} episodes clean; take more episodes.")
-        clean = _total(kept)
-        wanted = round(clean * rate / (1 - rate)) if rate < 1 else _total(good)
-        foreign = _cut(bad, wanted)
-        episodes = kept + foreign
-        labels = [np.full(len(e), index >= len(kept)) for index, e in enumerate(episodes)]
-        order = generator.permutation(len(episodes))
-        return Mix([episodes[index] for index in order], [labels[index] for index in order])
-    left = corrupt_count(rate, _total(good))
-    episodes, labels = list(good), [np.zeros(len(e), np.bool_) for e in good]
-    for index in generator.permutation(len(good)):
-        part = min(left, len(good[index]))
-        if part:
-            labels[index][:part] = True
-            episodes[index] = corrupter.change_steps(good[index], part)
-            left -= part
-    return Mix(episodes, labels)
-
-
-@dataclass
-class Corrupter:
-    """Replaces actions of good demonstrations, in one of the ways that need no bad episodes."""
-
-    how: str
-    space: spaces.Box
-    generator: np.random.Generator
-    bad_teacher: Teacher | None = None
-
-    def actions(self, observations: NDArray[np.floating], actions: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Corrupt actions (N, A) for pairs of observations (N, S) and actions (N, A)."""
-        if self.how == "flip":
-            low, high = limits(self.space)
-            bounded = np.isfinite(low) & np.isfinite(high)
-            twice_the_middle = np.where(bounded, np.where(bounded, low, 0) + np.where(bounded, high, 0), 0)
-            return np.asarray(np.clip(twice_the_middle - actions, low, high), actions.dtype)
-        if self.how == "uniform":
-            return random_actions(self.space, len(actions), self.generator)
-        if self.bad_teacher is None:
-            raise RobustBCError("relabel asks a bad teacher what it would do; name one with --bad.")
-        return np.asarray(self.bad_teacher.label(observations, self.generator), actions.dtype)
-
-    def change(self, singles: Sequence[Episode]) -> list[Episode]:
-        """One-step episodes with corrupt actions."""
-        states = np.concatenate([single.observations[:1] for single in singles])
-        changed = self.actions(states, np.concatenate([single.actions for single in singles]))
-        return [replace(s, actions=changed[i : i + 1]) for i, s in enumerate(singles)]
-
-    def change_steps(self, episode: Episode, steps: int) -> Episode:
-        """An episode whose first steps have corrupt actions."""
-        changed = self.actions(episode.observations[:steps], episode.actions[:steps])
-        return replace(episode, actions=np.concatenate([changed, episode.actions[steps:]]))
+def mix_graded(episodes: Sequence[Episode], noise: NDArray[np.float64], seed: int) -> Mix:
+    """Whole episodes in random order, each by a demonstrator whose noise is in `noise` (E,)."""
+    order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3,))).permutation(len(episodes))
+    mixed = [episodes[index] for index in order]
+    lengths = [len(episode) for episode in mixed]
+    labels = [np.full(length, level > 0) for length, level in zip(lengths, noise[order], strict=True)]
+    return Mix(mixed, labels, np.repeat(noise[order], lengths))
 
 
 def _total(episodes: Sequence[Episode]) -> int:
@@ -162,27 +128,3 @@ def _draw(episodes: Sequence[Episode], count: int, what: str, order: NDArray[np.
             )
         )
     return singles
-
-
-def _cut(episodes: Sequence[Episode], pairs: int) -> list[Episode]:
-    """The first episodes with just so many pairs in all; the last one is cut off as by a time limit."""
-    kept: list[Episode] = []
-    for episode in episodes:
-        part = min(pairs, len(episode))
-        if part == 0:
-            break
-        whole = part == len(episode)
-        kept.append(
-            replace(
-                episode,
-                observations=episode.observations[: part + 1],
-                actions=episode.actions[:part],
-                rewards=episode.rewards[:part],
-                terminated=episode.terminated and whole,
-                infos={},
-            )
-        )
-        pairs -= part
-    if pairs:
-        raise RobustBCError(f"{pairs} corrupt pairs are missing; collect more bad episodes.")
-    return kept

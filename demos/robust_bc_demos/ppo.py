@@ -23,6 +23,7 @@ from robust_bc.errors import DamagedFileError, RobustBCError
 from robust_bc.files import write_whole
 from robust_bc_demos.network_teacher import NetworkTeacher
 from robust_bc_demos.sb3_worlds import BatchVecEnv
+from robust_bc_demos.teachers import MEDIUM
 from robust_bc_envs.batches import make_batch
 from robust_bc_envs.tasks import Task
 
@@ -35,6 +36,8 @@ LARGEST_WEIGHT = 1e4
 """Of a policy, and of the logarithm of its deviation: beyond, no training comes back."""
 
 Report = Callable[[float, str], None]
+Enough = Callable[[NetworkTeacher], bool]
+"""Whether a teacher is good enough to stop its training."""
 
 
 class TeacherTraining:
@@ -43,6 +46,7 @@ class TeacherTraining:
     def __init__(self, task: Task, role: str, seed: int, steps: int | None = None) -> None:
         settings = task.ppo
         self.task, self.role, self.seed = task, role, seed
+        self.chunks = settings.medium_parts if role == MEDIUM else CHUNKS
         self.steps = steps or (settings.reversed_steps if role == "adversary" else settings.steps)
         self.worlds = BatchVecEnv(
             make_batch(
@@ -78,14 +82,23 @@ class TeacherTraining:
         done = self.model.num_timesteps if hasattr(self, "model") else 0
         return self.task.ppo.learning_rate * max(0.0, 1.0 - done / self.steps)
 
-    def run(self, checkpoint: Path, report: Report, say: Callable[[str], None] = warnings.warn) -> NetworkTeacher:
-        """Train to the end, with a checkpoint after every chunk; from the last one, if there is one undamaged."""
+    def run(
+        self,
+        checkpoint: Path,
+        report: Report,
+        say: Callable[[str], None] = warnings.warn,
+        enough: Enough | None = None,
+    ) -> NetworkTeacher:
+        """Train to the end, with a checkpoint after every chunk; from the last one, if there is one undamaged.
+
+        With `enough`, training ends with the first chunk after which it says so; without such a chunk it has failed.
+        """
         if checkpoint.exists():
             try:
                 self._restore(checkpoint)
             except DamagedFileError as problem:
                 say(f"note: {str(problem).rstrip('.')}; training begins anew.")
-        chunk_steps = max(1, self.steps // CHUNKS)
+        chunk_steps = max(1, self.steps // self.chunks)
         while self.model.num_timesteps < self.steps:
             # One number for each chunk, the same whether the run was stopped before it or not.
             chunk_seed = int(np.random.SeedSequence(self.seed, spawn_key=(self.chunk,)).generate_state(1)[0] >> 1)
@@ -94,10 +107,14 @@ class TeacherTraining:
             self.model._last_obs = None  # makes `learn` reset the environments
             self.model.learn(chunk_steps, reset_num_timesteps=False, log_interval=None)
             self.chunk += 1
+            if enough is not None and enough(self.teacher()):
+                return self.teacher()
             write_whole(checkpoint, self._state())
             finished, self.worlds.finished = self.worlds.finished, []
             note = f"return {np.mean(finished):.0f} in training" if finished else ""
             report(min(1.0, self.model.num_timesteps / self.steps), note)
+        if enough is not None:
+            raise RobustBCError(f"the {self.role} of '{self.task.name}' was not good enough after {self.steps} steps.")
         return self.teacher()
 
     def teacher(self) -> NetworkTeacher:
@@ -123,7 +140,8 @@ class TeacherTraining:
         """Tells whether a checkpoint belongs to this task, role, seed and settings."""
         task = self.task
         settings = [dict(task.settings), None if task.reversed_settings is None else dict(task.reversed_settings)]
-        about = [task.environment, settings, self.role, self.seed, self.steps, CHUNKS, asdict(task.ppo)]
+        settings.append({"negated": task.negated})
+        about = [task.environment, settings, self.role, self.seed, self.steps, self.chunks, asdict(task.ppo)]
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
     def _state(self) -> bytes:

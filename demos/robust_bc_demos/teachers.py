@@ -22,7 +22,9 @@ from robust_bc_envs import LANE_DRIVING
 from robust_bc_envs.tasks import Task
 
 SHIPPED = Path(__file__).parent / "shipped"
-ROLES = ("expert", "adversary")
+MEDIUM = "medium"
+ROLES = ("expert", "adversary", MEDIUM)
+"""What PPO trains: for the reward, for its reverse, and as the first but stopped half-way."""
 RANDOM = "random"
 DRIVING = "lane-driving"
 NO_BOUND = 1e30
@@ -75,6 +77,13 @@ def limits(space: spaces.Box) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     """Low and high (A,); bounds beyond all measure, such as the largest float, are none."""
     low, high = space.low.astype(np.float64), space.high.astype(np.float64)
     return np.where(low < -NO_BOUND, -np.inf, low), np.where(high > NO_BOUND, np.inf, high)
+
+
+def half_range(space: spaces.Box) -> NDArray[np.float64]:
+    """(A,): half the action space, the unit of all noise; 1 where that has no bounds."""
+    low, high = limits(space)
+    bounded = np.isfinite(low) & np.isfinite(high)
+    return np.where(bounded, (np.where(bounded, high, 2.0) - np.where(bounded, low, 0.0)) / 2, 1.0)
 
 
 @dataclass(frozen=True)

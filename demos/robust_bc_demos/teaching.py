@@ -17,14 +17,16 @@ import torch
 from robust_bc.errors import RobustBCError
 from robust_bc_demos.measuring import measure
 from robust_bc_demos.network_teacher import CARD_FILE, NetworkTeacher
-from robust_bc_demos.ppo import Report, TeacherTraining
-from robust_bc_demos.teachers import ROLES
+from robust_bc_demos.ppo import Enough, Report, TeacherTraining
+from robust_bc_demos.teachers import MEDIUM, ROLES
 from robust_bc_envs.tasks import Task
 
 CHECKPOINT = "checkpoint.safetensors"
 MEASURED_EPISODES = 100
 MEASURING_SEED = 12345
 """Of the episodes that stand on the card; training never saw them."""
+HALF_WAY_EPISODES, HALF_WAY_SEED = 20, 54321
+"""After every chunk a medium teacher is measured over these, which do not stand on its card."""
 
 
 def train_teacher(
@@ -48,18 +50,41 @@ def train_teacher(
         raise RobustBCError(f"steps must be at least 1, but it is {steps}.")
     if (folder / CARD_FILE).exists():
         raise RobustBCError(f"'{folder}' already has a teacher; name a new folder.")
+    half_way = _half_way(task) if role == MEDIUM else None
     training = TeacherTraining(task, role, seed, steps)
     try:
-        teacher = training.run(folder / CHECKPOINT, report, say)
+        teacher = training.run(folder / CHECKPOINT, report, say, None if half_way is None else _reaches(task, half_way))
     finally:
         training.close()
     report(1.0, f"measuring over {episodes} episodes")
     card = describe(task, role, seed, training.model.num_timesteps, command)
+    if half_way is not None:
+        card["training"]["stopped"] = (
+            f"after the first of {task.ppo.medium_parts} parts of the expert's training with a mean return of at least {half_way:g}"
+            f" over {HALF_WAY_EPISODES} episodes: half-way between random actions and the good teacher of the card"
+        )
     card["measured"] = measure(task, teacher, episodes, MEASURING_SEED)
     finished = replace(teacher, card=card)
     finished.save(folder)
     (folder / CHECKPOINT).unlink(missing_ok=True)
     return finished
+
+
+def _half_way(task: Task) -> float:
+    if task.reference is None:
+        raise RobustBCError(
+            "a medium teacher is stopped half-way between random actions and the expert, but the card of task"
+            f" '{task.name}' has no such returns."
+        )
+    return (task.reference.random + task.reference.expert) / 2
+
+
+def _reaches(task: Task, half_way: float) -> Enough:
+    def enough(teacher: NetworkTeacher) -> bool:
+        mean: float = measure(task, teacher, HALF_WAY_EPISODES, HALF_WAY_SEED)["return"]["mean"]
+        return mean >= half_way
+
+    return enough
 
 
 def describe(task: Task, role: str, seed: int, steps: int, command: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def make_batch(
     except RobustBCError:
         worlds.close()
         raise
-    if reversed_reward and task.reversed_settings is None:
+    if reversed_reward and (task.reversed_settings is None or task.negated):
         return TransformReward(worlds, lambda rewards: -rewards)
     return worlds
 
@@ -68,5 +68,8 @@ def _make(
     except RobustBCError:
         raise
     except Exception as problem:  # whatever someone's environment, or a setting that it does not take, leads to
+        if isinstance(problem, gym.error.DependencyNotInstalled) and "box2d" in str(problem).lower():
+            needs = f"'{environment}' needs Box2D, which is not installed: pip install 'robust-bc[box2d]'."
+            raise RobustBCError(needs) from problem
         reason = (str(problem).strip().splitlines() or [type(problem).__name__])[0].rstrip(".")
         raise RobustBCError(f"'{environment}' cannot be made: {reason}.") from problem

@@ -1,65 +1,15 @@
-"""Task cards: which environment, what its reversed reward is, what is measured, and how its teachers are trained."""
+"""The task cards, and finding a task by its name or environment."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
 
 import gymnasium as gym
 
 from robust_bc.errors import RobustBCError
 from robust_bc.metrics import Metric, Reference
-
-
-@dataclass(frozen=True)
-class PPOSettings:
-    """How PPO trains a teacher; the defaults serve the MuJoCo walkers."""
-
-    steps: int = 2_000_000
-    """Environment steps of an expert."""
-    reversed_steps: int = 1_000_000
-    """Environment steps of an adversary."""
-    environments: int = 8
-    rollout: int = 512
-    """Steps of each environment between two updates."""
-    batch_size: int = 256
-    epochs: int = 10
-    learning_rate: float = 3e-4
-    """Falls linearly to zero."""
-    hidden: tuple[int, ...] = (128, 128)
-    log_std_init: float = -1.0
-    gamma: float = 0.99
-    gae_lambda: float = 0.95
-
-
-@dataclass(frozen=True)
-class Task:
-    """What the toolkit knows about one task. A task without a card has an environment and nothing else."""
-
-    name: str
-    environment: str
-    """Gymnasium id."""
-    summary: str
-    reverse: str = "the negated reward"
-    """What an adversary is rewarded for, in words."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword arguments of the environment."""
-    reversed_settings: Mapping[str, Any] | None = None
-    """Keyword arguments that reverse the reward; without any, the reward is negated."""
-    metrics: tuple[Metric, ...] = ()
-    reference: Reference | None = None
-    """Returns of random actions and of the good teacher, under the task's own settings."""
-    good: str = "expert"
-    bad: str = "adversary"
-    """The teachers whose demonstrations are mixed, unless others are named."""
-    episodes: int = 10
-    """How many of their episodes single pairs are drawn from, unless said otherwise."""
-    disturbance: float = 0.0
-    """How much their hands are shaken when pairs are drawn for a mix, as a share of half the action space."""
-    ppo: PPOSettings = field(default_factory=PPOSettings)
-
+from robust_bc_envs.task_cards import PPOSettings as PPOSettings
+from robust_bc_envs.task_cards import Task as Task
 
 FORWARD = Metric("x_velocity", "x_velocity", "mean")
 
@@ -74,12 +24,24 @@ CARDS = {
             name="halfcheetah",
             environment="HalfCheetah-v5",
             summary="a cheetah in the plane runs forward",
+            development=True,
             reverse="running backward: the forward reward with its sign flipped, the same control cost",
             reversed_settings={"forward_reward_weight": -1.0},
             metrics=(FORWARD,),
             reference=Reference(random=-287.0, expert=5896.0),
             disturbance=0.3,
             ppo=PPOSettings(steps=2_000_000, reversed_steps=1_000_000),
+        ),
+        Task(
+            name="hopper",
+            environment="Hopper-v5",
+            summary="a leg in the plane hops forward without falling",
+            development=True,
+            reverse="hopping backward: the forward reward with its sign flipped, the same cost and survival reward",
+            reversed_settings={"forward_reward_weight": -1.0},
+            metrics=(FORWARD,),
+            reference=Reference(random=19.4, expert=3185.0),
+            ppo=PPOSettings(steps=1_500_000, reversed_steps=400_000, environments=16, rollout=256),
         ),
         Task(
             name="walker2d",
@@ -93,9 +55,55 @@ CARDS = {
             ppo=PPOSettings(steps=2_000_000, reversed_steps=1_000_000),
         ),
         Task(
+            name="reacher",
+            environment="Reacher-v5",
+            summary="a two-jointed arm brings its fingertip to a target",
+            reverse="keeping away from the target at full torque: the negated reward",
+            reference=Reference(random=-42.5, expert=-3.95),
+            ppo=PPOSettings(steps=600_000, reversed_steps=200_000, learning_rate=1e-3, hidden=(64, 64), gamma=0.9),
+        ),
+        Task(
+            name="pendulum",
+            environment="Pendulum-v1",
+            summary="a pendulum swings up and stays upright",
+            reverse="hanging down and spinning: the negated reward",
+            reference=Reference(random=-1257.8, expert=-161.0),
+            ppo=PPOSettings(
+                steps=200_000,
+                reversed_steps=60_000,
+                environments=16,
+                rollout=64,
+                batch_size=128,
+                learning_rate=1e-3,
+                hidden=(64, 64),
+                log_std_init=0.0,
+                gamma=0.95,
+            ),
+        ),
+        Task(
+            name="double-pendulum",
+            environment="InvertedDoublePendulum-v5",
+            summary="a cart balances a pole on a pole",
+            reverse="a low tip and fast joints, and nothing for staying up or for falling",
+            reversed_settings={"healthy_reward": 0.0},  # the whole reward, negated, is earned by falling at once
+            negated=True,
+            ppo=PPOSettings(steps=600_000, reversed_steps=100_000, environments=16, rollout=256, hidden=(64, 64)),
+        ),
+        Task(
+            name="lunar-lander",
+            environment="LunarLanderContinuous-v3",
+            summary="a lander comes down softly on its pad",
+            reverse="leaving the pad, burning fuel and crashing: the negated reward",
+            reference=Reference(random=-231.0, expert=268.3),
+            ppo=PPOSettings(
+                steps=800_000, reversed_steps=150_000, environments=16, gamma=0.999, gae_lambda=0.98, hidden=(64, 64)
+            ),
+        ),
+        Task(
             name="lane-driving",
             environment="RobustBC/LaneDriving-v0",
             summary="a car keeps its lane and passes static cars",
+            development=True,
             reverse="what the expert loses: collisions, leaving the road and deviating from the lane",
             reversed_settings={"reward": "reversed"},
             metrics=(
@@ -110,7 +118,13 @@ CARDS = {
             bad="careless",
             episodes=100,  # short ones, each with two or three lane changes
             ppo=PPOSettings(
-                steps=2_000_000, reversed_steps=1_000_000, environments=64, rollout=128, batch_size=1024, gamma=0.995
+                steps=2_000_000,
+                reversed_steps=1_000_000,
+                medium_parts=240,  # one update each
+                environments=64,
+                rollout=128,
+                batch_size=1024,
+                gamma=0.995,
             ),
         ),
     )

@@ -21,7 +21,8 @@ class CollectArguments:
     dataset: str
     """Id of the new Minari dataset, such as mine/cheetah-v0."""
     teacher: str = "expert"
-    """expert, adversary, safe, careless, random, or the path of a teacher, a policy or a Stable-Baselines3 .zip."""
+    """expert, adversary, medium, safe, careless, random, or the path of a teacher, a policy or a Stable-Baselines3
+    .zip."""
     episodes: int = 10
     """How many."""
     seed: int = 0

@@ -19,7 +19,7 @@ from robust_bc_demos.teachers import Teacher, find_teacher
 from robust_bc_envs.batches import boxes, make_batch
 from robust_bc_envs.tasks import Task, find_task
 
-NO_PART = {"summary", "reverse", "reversed_settings", "metrics", "reference", "ppo"}
+NO_PART = {"summary", "development", "reverse", "reversed_settings", "negated", "metrics", "reference", "ppo"}
 """Fields of a task's card that its demonstrations do not depend on; whatever else a card may say counts."""
 
 

@@ -40,7 +40,7 @@ COMMANDS = {
 
 EXAMPLES = (
     "robust-bc collect --task halfcheetah --teacher expert --episodes 10 --dataset mine/expert-v0",
-    "robust-bc mix --task halfcheetah --rate 0.3 --how flip --dataset mine/mixed-v0",
+    "robust-bc mix --task halfcheetah --rate 0.3 --kind flip --dataset mine/mixed-v0",
     "robust-bc train --dataset mine/mixed-v0 --method choicenet --out runs/mine",
     "robust-bc benchmark synthetic --functions cosexp --rates 0,0.4 --seeds 3",
 )

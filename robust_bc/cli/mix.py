@@ -1,4 +1,4 @@
-"""`robust-bc mix`: demonstrations with an exact share of corrupt pairs."""
+"""`robust-bc mix`: demonstrations with a share of corrupt pairs."""
 
 from __future__ import annotations
 
@@ -12,24 +12,41 @@ from robust_bc.cli.console import print_json, progress_bar, show
 
 @dataclasses.dataclass(frozen=True)
 class MixArguments:
-    """Mix good demonstrations with an exact share of corrupt pairs; which they are is hidden from learners.
+    """Mix good demonstrations with a share of corrupt pairs; which they are is hidden from learners.
 
-    Example: robust-bc mix --task halfcheetah --rate 0.3 --how flip --pairs 500 --seed 0 --dataset mine/mixed-v0
+    Example: robust-bc mix --task halfcheetah --rate 0.3 --kind delayed --pairs all --dataset mine/mixed-v0
     """
 
     task: str
     """A card's name (`robust-bc tasks`) or a Gymnasium id."""
     dataset: str
     """Id of the new Minari dataset, such as mine/mixed-v0."""
-    rate: float = 0.3
-    """Share of corrupt pairs, exact to a whole pair."""
-    how: Literal["rollout", "relabel", "flip", "uniform"] = "rollout"
-    """rollout: the bad teacher's own episodes. On the good one's states: relabel (what the bad one would do there),
-    flip (the action negated), uniform (a random action)."""
+    rate: float | None = None
+    """Share of corrupt pairs; without, 0.3. Exact to a pair for single pairs; whole episodes come as near as they can.
+    It has no part in a graded mix."""
+    kind: Literal[
+        "rollout",
+        "medium",
+        "noisy",
+        "delayed",
+        "stuck",
+        "relabel",
+        "flip",
+        "uniform",
+        "misaligned",
+        "duplicated",
+        "graded",
+    ] = "rollout"
+    """The kind of corruption. Episodes of another teacher: rollout (the bad one), medium (trained half-way). The good
+    teacher with a fault: noisy, delayed (by four steps), stuck (one actuator). Its states with other actions: relabel
+    (what the bad teacher would do), flip (negated), uniform (random). Its episodes, recorded wrongly: misaligned (one
+    step off), duplicated (each row three times). graded: ten demonstrators of rising noise."""
     pairs: PairCount = 500
-    """Single pairs, stored as one-step episodes; `all` keeps whole episodes."""
+    """Single pairs, stored as one-step episodes; `all` keeps whole episodes, each of them good or bad throughout."""
+    steps: int | None = None
+    """At most so many steps of each episode are kept, as by a time limit."""
     seed: int = 0
-    """One seed draws the same clean pairs for every way to corrupt."""
+    """One seed has the same good episodes for every kind of corruption."""
     episodes: int | None = None
     """Episodes that each teacher is rolled out for; without, those of the task's card. More if the pairs need more."""
     good: str | None = None
@@ -89,5 +106,5 @@ def run(args: Sequence[str]) -> None:
             }
         )
         return
-    show(f"mixed {pairs} pairs in {len(mixed.episodes)} episodes, {corrupt} of them corrupt by {arguments.how}")
+    show(f"mixed {pairs} pairs in {len(mixed.episodes)} episodes, {corrupt} of them corrupt by {arguments.kind}")
     show(f"dataset: {arguments.dataset} (robust-bc train --dataset {arguments.dataset} --out runs/mine)")

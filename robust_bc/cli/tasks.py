@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -25,12 +26,20 @@ def tasks(json: bool = False) -> None:
         return
     for card in CARDS.values():
         OUTPUT.print(f"[bold]{card.name}[/bold]  {card.environment}: {card.summary}", highlight=False, soft_wrap=True)
-        show(f"  teachers     {', '.join(teacher_names(card))}")
-        show(f"  measured     {', '.join(['return', *(metric.name for metric in card.metrics)])}")
-        show(f"  adversary    is rewarded for {card.reverse}")
-        show(f"  mixes        {card.good} with {card.bad}, unless others are named")
+        _line("used for", "development: settings may be chosen on it" if card.development else "test")
+        _line("teachers", ", ".join(teacher_names(card)))
+        _line("measured", ", ".join(["return", *(metric.name for metric in card.metrics)]))
+        _line("adversary", f"is rewarded for {card.reverse}")
+        _line("mixes", f"{card.good} with {card.bad}, unless others are named")
     show("")
-    show("Any Gymnasium id with Box spaces works as a task: return is measured, an adversary gets the negated reward.")
+    show("Any Gymnasium id with Box spaces works as a task, too: its return is measured,")
+    show("and an adversary gets the negated reward.")
+
+
+def _line(name: str, text: str) -> None:
+    """One entry of a card; what is longer than the line goes on below itself."""
+    for line in textwrap.wrap(text, OUTPUT.width, initial_indent=f"  {name:13}", subsequent_indent=" " * 15):
+        show(line)
 
 
 def run(args: Sequence[str]) -> None:

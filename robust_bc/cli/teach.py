@@ -1,4 +1,4 @@
-"""`robust-bc teach`: train an expert or an adversary of your own with PPO."""
+"""`robust-bc teach`: train an expert, an adversary or a medium teacher of your own with PPO."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from robust_bc.cli.console import print_json, progress_bar, say, show
 class TeachArguments:
     """Train a teacher with PPO, for a task with a card or for any Gymnasium id with Box spaces.
 
-    Example: robust-bc teach --task Pendulum-v1 --role adversary --steps 100000 --out runs/pendulum-adversary
+    Example: robust-bc teach --task MountainCarContinuous-v0 --role adversary --steps 100000 --out runs/car-adversary
     """
 
     task: str
     """A card's name (`robust-bc tasks`) or a Gymnasium id."""
     out: Path
     """Folder of the teacher; `robust-bc collect --teacher FOLDER` uses it."""
-    role: Literal["expert", "adversary"] = "expert"
-    """An adversary is trained on the reversed reward; without a card that is the negated one."""
+    role: Literal["expert", "adversary", "medium"] = "expert"
+    """An adversary is trained on the reversed reward; without a card that is the negated one. A medium teacher is the
+    expert, stopped half-way between random actions and the expert, as the returns of the task's card say."""
     steps: int | None = None
     """Environment steps; without, those of the task's card."""
     seed: int = 0

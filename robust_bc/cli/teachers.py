@@ -14,7 +14,7 @@ from robust_bc.errors import RobustBCError
 def teachers(
     task: str | None = None, measure: bool = False, episodes: int = 100, seed: int = 12345, json: bool = False
 ) -> None:
-    """List the teachers: PPO experts and adversaries that ship, and the scripted drivers.
+    """List the teachers: PPO experts, adversaries and medium teachers that ship, and the scripted drivers.
 
     Example: robust-bc teachers --measure --episodes 100
 
@@ -68,7 +68,8 @@ def _row(card: dict[str, Any]) -> tuple[str, ...]:
             parts.append(f"{metric.name} {value['mean']:.1%}")
         else:
             parts.append(f"{metric.name} {value['mean']:.2f}")
-    returned = f"{measured['return']['mean']:.0f} ± {measured['return']['std']:.0f}"
+    mean, deviation = measured["return"]["mean"], measured["return"]["std"]
+    returned = f"{mean:.0f} ± {deviation:.0f}" if abs(mean) >= 100 else f"{mean:.1f} ± {deviation:.1f}"
     return card["task"], card["role"], returned, str(measured["episodes"]), ", ".join(parts)
 
 

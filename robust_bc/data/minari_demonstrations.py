@@ -58,10 +58,26 @@ def has_labels(dataset: RecordedDataset) -> bool:
 
 def read_labels(dataset: RecordedDataset, pairs: int) -> NDArray[np.bool_]:
     """Which of so many pairs (N,) are corrupt, of a dataset that was mixed on purpose."""
-    path = dataset.folder / LABELS_FILE
+    labels = _hidden(dataset)["corrupt"]
+    if (labels > 1).any() or len(labels) != pairs:
+        raise DamagedFileError(f"'{dataset.folder / LABELS_FILE}' does not tell a 0 or a 1 for each of {pairs} pairs.")
+    return labels.astype(np.bool_)
+
+
+def read_noise(dataset: RecordedDataset, pairs: int) -> NDArray[np.float64] | None:
+    """(N,): how noisy the demonstrator of each of so many pairs was, of a graded mix; of any other, None."""
+    noise = _hidden(dataset).get("noise")
+    if noise is not None and ((noise < 0).any() or len(noise) != pairs):
+        raise DamagedFileError(f"'{dataset.folder / LABELS_FILE}' does not tell the noise of each of {pairs} pairs.")
+    return noise
+
+
+def _hidden(dataset: RecordedDataset) -> dict[str, NDArray[Any]]:
+    """What stands beside the data of a dataset that was mixed on purpose."""
     if not has_labels(dataset):
         raise RobustBCError(f"nobody knows which pairs of '{dataset.folder}' are corrupt: it has no {LABELS_FILE}.")
-    labels = read_tensors(path).take({"corrupt": Expected((-1,), np.uint8)})["corrupt"]
-    if (labels > 1).any() or len(labels) != pairs:
-        raise DamagedFileError(f"'{path}' does not tell a 0 or a 1 for each of {pairs} pairs.")
-    return labels.astype(np.bool_)
+    found = read_tensors(dataset.folder / LABELS_FILE)
+    expected = {"corrupt": Expected((-1,), np.uint8)}
+    if "noise" in found.arrays:
+        expected["noise"] = Expected((-1,), np.float64)
+    return found.take(expected)

@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_walkthrough(tmp_path: Path) -> None:
     steps = (
         "collect --task halfcheetah --teacher expert --episodes 2 --dataset mine/expert-v0",
-        "mix --task halfcheetah --rate 0.3 --how relabel --pairs 200 --episodes 1 --dataset mine/mixed-v0",
+        "mix --task halfcheetah --rate 0.3 --kind relabel --pairs 200 --episodes 1 --dataset mine/mixed-v0",
         "show mine/mixed-v0 --plot actions.png",
         "train --dataset mine/mixed-v0 --out run --steps 40",
         "collect --task halfcheetah --teacher run/policy --episodes 1 --dataset mine/mine-v0",
@@ -45,8 +45,11 @@ def test_the_walkthrough(tmp_path: Path) -> None:
 
 def test_lists_are_told_in_json(tmp_path: Path) -> None:
     tasks = json.loads(robust_bc("tasks", "--json", cwd=tmp_path).stdout)["tasks"]
-    assert [task["name"] for task in tasks] == ["halfcheetah", "walker2d", "lane-driving"]
-    assert tasks[2]["teachers"] == ["expert", "adversary", "safe", "careless", "random"]
+    assert [task["name"] for task in tasks] == [
+        *("halfcheetah", "hopper", "walker2d", "reacher", "pendulum", "double-pendulum", "lunar-lander", "lane-driving")
+    ]
+    assert all(task["teachers"][:3] == ["expert", "adversary", "medium"] for task in tasks)
+    assert tasks[-1]["teachers"][3:] == ["safe", "careless", "random"]
     teachers = json.loads(robust_bc("teachers", "--json", cwd=tmp_path).stdout)["teachers"]
     measured = {teacher["name"]: teacher["measured"] for teacher in teachers}
     assert measured["halfcheetah-expert"]["return"]["mean"] > 5000
@@ -70,14 +73,16 @@ def test_teachers_can_be_measured_anew(tmp_path: Path) -> None:
 
 
 def test_a_task_of_ones_own_from_teaching_to_mixing(tmp_path: Path) -> None:
-    words = "--task Pendulum-v1 --steps 100 --episodes 2"
+    words = "--task MountainCarContinuous-v0 --steps 100 --episodes 2"
     for role in ("expert", "adversary"):
         done = robust_bc("teach", *words.split(), "--role", role, "--out", role, "--json", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["role"] == role
-    mixed = "mix --task Pendulum-v1 --good expert --bad adversary --rate 0.5 --pairs 50 --dataset mine/p-v0 --json"
+    mixed = (
+        "mix --task MountainCarContinuous-v0 --good expert --bad adversary --rate 0.5 --pairs 50 --dataset mine/p-v0"
+    )
     assert "has no teacher 'expert'" not in robust_bc(*mixed.split(), cwd=tmp_path).stderr  # a folder of that name
-    content = json.loads(robust_bc(*mixed.split(), "--overwrite", cwd=tmp_path).stdout)
+    content = json.loads(robust_bc(*mixed.split(), "--overwrite", "--json", cwd=tmp_path).stdout)
     assert (content["pairs"], content["corrupt"], content["rate"]) == (50, 25, 0.5)
 
 
@@ -106,7 +111,7 @@ def test_settings_of_the_environment(tmp_path: Path) -> None:
         ("collect --task halfcheetah --dataset x", "'x' is not the id of a dataset"),
         ("mix --task halfcheetah --pairs many --dataset mine/x-v0", "--pairs must be a whole number or 'all'"),
         ("mix --task halfcheetah --rate 1.5 --dataset mine/x-v0", "rate must be between 0 and 1, but it is 1.5"),
-        ("mix --task halfcheetah --how magic --dataset mine/x-v0", "--how"),
+        ("mix --task halfcheetah --kind magic --dataset mine/x-v0", "--kind"),
         (
             "mix --task halfcheetah --clean no/such-v0 --dataset mine/x-v0",
             "neither a folder nor the id of a local Minari",
@@ -114,7 +119,10 @@ def test_settings_of_the_environment(tmp_path: Path) -> None:
         ("show no/such-v0", "neither a folder nor the id of a local Minari"),
         ("teach --task halfcheetah --out x --steps -1", "steps must be at least 1"),
         ("teachers --task nowhere", "there is no task 'nowhere'"),
-        ("teachers --task Pendulum-v1", "no teachers ship for 'Pendulum-v1'; robust-bc teach trains some"),
+        (
+            "teachers --task MountainCarContinuous-v0",
+            "no teachers ship for 'MountainCarContinuous-v0'; robust-bc teach trains some",
+        ),
         ("teachers --task lane-driving --measure --episodes 0", "episodes must be at least 1, but it is 0"),
         ("collect --task lane-driving --teacher safe --env length=abc --dataset mine/x-v0", "length must be a number"),
         (
@@ -125,8 +133,8 @@ def test_settings_of_the_environment(tmp_path: Path) -> None:
         ("collect --task lane-driving --teacher ~nobody/x --dataset mine/x-v0", "has no teacher '~nobody/x'"),
         ("show mine/x-v0 --plot a.foo", "'a.foo' must end in .png, .svg, .pdf"),
         (
-            "collect --task Pendulum-v1 --teacher random --env wind=1 --dataset mine/x-v0",
-            "'Pendulum-v1' cannot be made",
+            "collect --task MountainCarContinuous-v0 --teacher random --env wind=1 --dataset mine/x-v0",
+            "'MountainCarContinuous-v0' cannot be made",
         ),
         ("collect --task lane-driving --teacher safe --seed -1 --dataset mine/x-v0", "seed must be a whole number"),
     ],
@@ -140,7 +148,7 @@ def test_what_goes_wrong_is_said_in_one_sentence(words: str, sentence: str, tmp_
 
 
 def test_seeds_reach_the_mix(tmp_path: Path) -> None:
-    command = "mix --task lane-driving --rate 0.5 --how flip --pairs 20 --episodes 1"
+    command = "mix --task lane-driving --rate 0.5 --kind flip --pairs 20 --episodes 1"
     words = command.split()
     pairs = []
     for name, seed in (("mine/a-v0", "0"), ("mine/b-v0", "0"), ("mine/c-v0", "1")):
@@ -168,14 +176,14 @@ def test_a_closed_pipe_and_an_old_terminal_are_no_error(tmp_path: Path, monkeypa
 def test_a_table_in_a_pipe_is_never_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     name = f"mine/{'long-' * 15}name-v0"
-    words = f"mix --task lane-driving --rate 0.5 --how flip --pairs 500 --dataset {name}"
+    words = f"mix --task lane-driving --rate 0.5 --kind flip --pairs 500 --dataset {name}"
     assert robust_bc(*words.split(), cwd=tmp_path).returncode == 0
     (line,) = (line for line in robust_bc("datasets", cwd=tmp_path).stdout.splitlines() if name in line)
     assert line.split()[-2:] == ["500", "500"]
 
 
 def test_train_reads_a_dataset_of_whole_episodes(tmp_path: Path) -> None:
-    mixed = "mix --task lane-driving --rate 0.2 --how rollout --pairs all --episodes 3 --dataset mine/all-v0"
+    mixed = "mix --task lane-driving --rate 0.2 --kind rollout --pairs all --episodes 3 --dataset mine/all-v0"
     assert robust_bc(*mixed.split(), cwd=tmp_path).returncode == 0
     done = robust_bc("train", "--dataset", "mine/all-v0", "--out", "run", "--steps", "20", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["pairs"] == len(Demonstrations.from_minari("mine/all-v0"))

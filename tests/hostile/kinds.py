@@ -304,7 +304,7 @@ KINDS = {
                     "lane-driving",
                     "--clean",
                     NAME,
-                    "--how",
+                    "--kind",
                     "rollout",
                     "--bad",
                     "careless",

@@ -133,10 +133,10 @@ def test_an_environment_that_fails_gets_one_sentence(picky: str, datasets: Path)
 
 
 def test_any_gymnasium_task_can_be_collected_and_trained_on(datasets: Path) -> None:
-    collect("Pendulum-v1", "random", "our/pendulum-v0", episodes=2)
-    policy = fit(Demonstrations.from_minari("our/pendulum-v0"), "mlp", steps=20, device="cpu")
+    collect("MountainCarContinuous-v0", "random", "our/car-v0", episodes=2)
+    policy = fit(Demonstrations.from_minari("our/car-v0"), "mlp", steps=20, device="cpu")
     policy.save(datasets / "policy")
-    collect("Pendulum-v1", str(datasets / "policy"), "our/again-v0", episodes=1)
+    collect("MountainCarContinuous-v0", str(datasets / "policy"), "our/again-v0", episodes=1)
     (about,) = minari.load_dataset("our/again-v0").storage.get_episode_metadata([0])
     assert about["source"] == "policy"
 
@@ -144,8 +144,8 @@ def test_any_gymnasium_task_can_be_collected_and_trained_on(datasets: Path) -> N
 def test_bad_requests_get_one_sentence(datasets: Path, tmp_path: Path) -> None:
     with pytest.raises(RobustBCError, match=r"has no teacher 'sage'; its teachers are .*safe, careless, random"):
         collect("lane-driving", "sage", "our/x-v0")
-    with pytest.raises(RobustBCError, match="'Pendulum-v1' has no teacher 'expert'"):
-        collect("Pendulum-v1", "expert", "our/x-v0")
+    with pytest.raises(RobustBCError, match="'MountainCarContinuous-v0' has no teacher 'expert'"):
+        collect("MountainCarContinuous-v0", "expert", "our/x-v0")
     with pytest.raises(RobustBCError, match="episodes must be at least 1"):
         collect("lane-driving", "safe", "our/x-v0", episodes=0)
     for name in ("no version", "our/x", "../x-v0/"):

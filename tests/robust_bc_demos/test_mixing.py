@@ -1,4 +1,4 @@
-"""Mixes: exact rates, what each way does to a pair, and labels that stay hidden."""
+"""Mixes: exact rates, what each kind of corruption does to a pair, and whole episodes only."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
 from robust_bc.rollouts import Episode
-from robust_bc_demos.mixing import HOWS, Corrupter, Mix, check_mix, corrupt_count, mix_episodes, mix_pairs
+from robust_bc_demos.corrupting import Corrupter, cut, duplicated, misaligned
+from robust_bc_demos.mixing import CHANGED, EXECUTED, MISRECORDED, Mix, check_mix, corrupt_count, mix_graded, mix_pairs
+from robust_bc_demos.whole_episodes import mix_episodes
 
+KINDS = ("rollout", *CHANGED)
 SPACE = spaces.Box(-1.0, 1.0, (2,), np.float32)
 
 
@@ -33,11 +36,11 @@ class Stubborn:
         return self.act(observations)
 
 
-def episodes(kind: float, lengths: list[int]) -> list[Episode]:
+def episodes(first: float, lengths: list[int]) -> list[Episode]:
     """Good pairs have first observation 0, bad ones 1; the second counts, so that every pair is known again."""
     made, counter = [], 0
     for length in lengths:
-        observations = np.stack([np.full(length + 1, kind), counter + np.arange(length + 1.0)], axis=1)
+        observations = np.stack([np.full(length + 1, first), counter + np.arange(length + 1.0)], axis=1)
         actions = np.stack([np.full(length, 0.25), (counter + np.arange(length)) / 1e6 - 0.5], axis=1)
         made.append(Episode(counter, observations, actions.astype(np.float32), np.arange(0.5, length), True))
         counter += length + 1
@@ -47,35 +50,105 @@ def episodes(kind: float, lengths: list[int]) -> list[Episode]:
 GOOD, BAD = episodes(0.0, [40, 25, 60, 31, 44]), episodes(1.0, [20, 70, 15, 90, 30])
 
 
-def corrupter(how: str, seed: int = 0) -> Corrupter:
-    return Corrupter(how, SPACE, np.random.default_rng(seed), Stubborn())
+def corrupter(kind: str, seed: int = 0) -> Corrupter:
+    return Corrupter(kind, SPACE, np.random.default_rng(seed), Stubborn())
 
 
-def pairs(how: str, rate: float, count: int = 100, seed: int = 0) -> Mix:
-    return mix_pairs(GOOD, BAD, how, rate, count, seed, corrupter(how))
+def pairs(kind: str, rate: float, count: int = 100, seed: int = 0) -> Mix:
+    return mix_pairs(GOOD, BAD, rate, count, seed, corrupter(kind))
 
 
-@given(rate=st.floats(0, 1), count=st.integers(2, 120), how=st.sampled_from(HOWS))
+@given(rate=st.floats(0, 1), count=st.integers(2, 120), kind=st.sampled_from(KINDS))
 @settings(max_examples=60, deadline=None)
-def test_the_rate_is_exact_to_a_whole_pair(rate: float, count: int, how: str) -> None:
-    mixed = pairs(how, rate, count)
+def test_the_rate_is_exact_to_a_whole_pair(rate: float, count: int, kind: str) -> None:
+    mixed = pairs(kind, rate, count)
     assert len(mixed.labels) == len(mixed.episodes) == count
     assert abs(mixed.labels.sum() - rate * count) <= 0.5 + 1e-9
 
 
-@given(rate=st.floats(0, 0.7), how=st.sampled_from(HOWS))
+LENGTHS = st.lists(st.integers(2, 60), min_size=2, max_size=8)
+
+
+@given(LENGTHS, st.lists(st.integers(2, 60), min_size=80, max_size=80), st.floats(0.05, 0.7), st.integers(0, 3))
 @settings(max_examples=60, deadline=None)
-def test_whole_episodes_have_the_exact_rate_too(rate: float, how: str) -> None:
-    bad = BAD * 4
-    mixed = mix_episodes(GOOD, bad, how, rate, 0, corrupter(how))
-    assert abs(mixed.labels.sum() - rate * len(mixed.labels)) <= 0.5 + 1e-9
-    partly = [labels for labels in mixed.corrupt if labels.any() and not labels.all()]
-    assert len(partly) <= (how != "rollout")  # a bad episode is bad throughout, but for at most one
+def test_whole_episodes_are_good_or_bad_throughout(good: list[int], bad: list[int], rate: float, seed: int) -> None:
+    for kind in (*EXECUTED, *CHANGED, *MISRECORDED):
+        mixed = mix_episodes(episodes(0.0, good), episodes(1.0, bad), rate, seed, corrupter(kind))
+        flags = np.array([labels[0] for labels in mixed.corrupt])
+        assert all((labels == labels[0]).all() for labels in mixed.corrupt)
+        assert flags.any()
+        assert not flags.all()
+        lengths = np.array([len(labels) for labels in mixed.corrupt])
+        assert [len(episode) for episode in mixed.episodes] == lengths.tolist()
+        share = lengths[flags].sum() / lengths.sum()
+        if kind in EXECUTED:  # one bad episode more or less would not bring it nearer, but by another size of the mix
+            whole = {(length, 0.0) for length in good} | {(length, 1.0) for length in bad}
+            assert all((len(e), float(e.observations[0, 0])) in whole for e in mixed.episodes)
+            assert abs(lengths.sum() - sum(good)) < max(*good, *bad)
+            assert abs(share - rate) <= max(*good, *bad) / min(lengths.sum(), sum(good))
+
+
+@given(st.floats(0.01, 0.99), st.integers(2, 12), st.sampled_from([*EXECUTED, *CHANGED]))
+@settings(max_examples=60, deadline=None)
+def test_bad_episodes_as_long_as_good_ones_replace_them_one_by_one(rate: float, count: int, kind: str) -> None:
+    mixed = mix_episodes(episodes(0.0, [20] * count), episodes(1.0, [20] * 30), rate, 0, corrupter(kind))
+    bad = sum(bool(labels[0]) for labels in mixed.corrupt)
+    assert len(mixed.episodes) == count
+    assert bad == np.clip(corrupt_count(rate, count), 1, count - 1)
+
+
+def test_the_share_of_many_short_bad_episodes_is_nearest_to_the_rate() -> None:
+    mixed = mix_episodes(episodes(0.0, [1000] * 10), episodes(1.0, [100] * 99), 0.25, 0, corrupter("rollout"))
+    counts = [sum(bool(labels[0]) == bad for labels in mixed.corrupt) for bad in (False, True)]
+    shares = {n: abs(100 * n / (1000 * counts[0] + 100 * n) - 0.25) for n in range(1, 99)}
+    assert counts[1] == min(shares, key=shares.__getitem__)
+
+
+def test_a_duplicated_episode_counts_three_times() -> None:
+    mixed = mix_episodes(episodes(0.0, [10] * 10), [], 0.45, 0, corrupter("duplicated"))
+    assert mixed.labels.sum() == 60  # of 140: 43 %; with one episode it is 25 %, with three 56 %
+    assert {episode.seed for episode in mixed.episodes} == {None}  # so that no seed tells
+
+
+def test_misaligned_rows_have_the_next_observation() -> None:
+    episode, off = GOOD[0], misaligned(GOOD[0])
+    assert len(off) == len(episode) - 1
+    np.testing.assert_array_equal(off.observations, episode.observations[1:])
+    np.testing.assert_array_equal(off.actions, episode.actions[:-1])
+    np.testing.assert_array_equal(off.rewards, episode.rewards[:-1])
+    with pytest.raises(RobustBCError, match="an episode of one step"):
+        misaligned(cut(episode, 1))
+
+
+def test_duplicated_rows_come_in_threes() -> None:
+    episode, thrice = GOOD[1], duplicated(GOOD[1])
+    assert len(thrice) == 3 * len(episode)
+    for copy in range(3):
+        np.testing.assert_array_equal(thrice.observations[:-1][copy::3], episode.observations[:-1])
+        np.testing.assert_array_equal(thrice.actions[copy::3], episode.actions)
+        np.testing.assert_array_equal(thrice.rewards[copy::3], episode.rewards)
+    np.testing.assert_array_equal(thrice.observations[-1], episode.observations[-1])
+
+
+def test_a_cut_episode_is_cut_off_and_not_ended() -> None:
+    short = cut(GOOD[0], 7)
+    assert (len(short), len(short.observations), len(short.actions), short.terminated) == (7, 8, 7, False)
+    assert cut(GOOD[0], 40) is GOOD[0]
+
+
+def test_graded_labels_follow_their_episodes() -> None:
+    noise = np.array([0.0, 0.2, 0.4, 0.0, 0.2])
+    mixed = mix_graded(GOOD, noise, 3)
+    assert mixed.noise is not None
+    by_length = {len(episode): level for episode, level in zip(GOOD, noise, strict=True)}
+    told = np.concatenate([np.full(len(episode), by_length[len(episode)]) for episode in mixed.episodes])
+    np.testing.assert_array_equal(mixed.noise, told)
+    np.testing.assert_array_equal(mixed.labels, told > 0)
 
 
 def test_a_pair_keeps_its_own_next_observation() -> None:
-    for how in HOWS:
-        for single in pairs(how, 0.4).episodes:
+    for kind in KINDS:
+        for single in pairs(kind, 0.4).episodes:
             first, second = single.observations
             assert second[1] == first[1] + 1
             assert second[0] == first[0]
@@ -85,25 +158,25 @@ def test_a_pair_keeps_its_own_next_observation() -> None:
 
 def test_only_the_last_pair_of_an_episode_is_its_end() -> None:
     last = {episode.observations[-1, 1] for episode in GOOD}
-    singles = mix_pairs(GOOD, BAD, "flip", 0.0, 200, 0, corrupter("flip")).episodes
+    singles = mix_pairs(GOOD, BAD, 0.0, 200, 0, corrupter("flip")).episodes
     assert [single.terminated for single in singles] == [single.observations[1, 1] in last for single in singles]
     assert sum(single.terminated for single in singles) == len(GOOD)
 
 
-def test_what_each_way_does() -> None:
-    for how in HOWS:
-        mixed = pairs(how, 0.3)
+def test_what_each_kind_does() -> None:
+    for kind in KINDS:
+        mixed = pairs(kind, 0.3)
         states = np.array([single.observations[0, 0] for single in mixed.episodes])
         actions = np.concatenate([single.actions for single in mixed.episodes])
-        assert np.array_equal(states == 1, mixed.labels if how == "rollout" else np.zeros(100))
+        assert np.array_equal(states == 1, mixed.labels if kind == "rollout" else np.zeros(100))
         assert (actions[~mixed.labels, 0] == 0.25).all()  # the clean ones are untouched
         bad = actions[mixed.labels]
-        if how == "flip":
+        if kind == "flip":
             assert (bad[:, 0] == -0.25).all()
             assert (bad[:, 1] > 0.4).all()
-        elif how == "relabel":
+        elif kind == "relabel":
             assert (bad == 0.75).all()
-        elif how == "uniform":
+        elif kind == "uniform":
             assert len(np.unique(bad)) == bad.size
             assert (np.abs(bad) <= 1).all()
             assert np.abs(bad.mean(0)).max() < 0.4
@@ -126,19 +199,19 @@ def keys(mixed: Mix, corrupt: bool) -> set[tuple[float, float]]:
     }
 
 
-@pytest.mark.parametrize("how", HOWS)
-def test_rates_are_nested_and_no_pair_comes_twice(how: str) -> None:
-    low, high = pairs(how, 0.1), pairs(how, 0.4)
+@pytest.mark.parametrize("kind", KINDS)
+def test_rates_are_nested_and_no_pair_comes_twice(kind: str) -> None:
+    low, high = pairs(kind, 0.1), pairs(kind, 0.4)
     assert keys(low, True) < keys(high, True)
     assert keys(high, False) < keys(low, False)
     assert len(keys(low, False)) == 90
-    assert keys(pairs(how, 0.1), False) == keys(low, False)
-    assert keys(pairs(how, 0.1, seed=1), False) != keys(low, False)
+    assert keys(pairs(kind, 0.1), False) == keys(low, False)
+    assert keys(pairs(kind, 0.1, seed=1), False) != keys(low, False)
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.3])
-def test_every_way_keeps_the_same_pairs_clean(rate: float) -> None:
-    drawn = [keys(pairs(how, rate), False) for how in HOWS]
+def test_every_kind_keeps_the_same_pairs_clean(rate: float) -> None:
+    drawn = [keys(pairs(kind, rate), False) for kind in KINDS]
     assert all(one == drawn[0] for one in drawn)
 
 
@@ -146,7 +219,7 @@ def test_a_higher_rate_keeps_the_random_actions_of_a_lower_one() -> None:
     free = spaces.Box(np.array([-1.0, -np.inf], np.float32), np.array([1.0, np.inf], np.float32))
     drawn = []
     for rate in (0.2, 0.5):
-        mixed = mix_pairs(GOOD, BAD, "uniform", rate, 100, 0, Corrupter("uniform", free, np.random.default_rng(3)))
+        mixed = mix_pairs(GOOD, BAD, rate, 100, 0, Corrupter("uniform", free, np.random.default_rng(3)))
         drawn.append(
             {
                 tuple(single.observations[0]): single.actions.tobytes()
@@ -163,26 +236,16 @@ def test_the_order_tells_nothing() -> None:
     assert 70 < changes < 130  # 100 expected in random order, 1 if bad ones came last
 
 
-def test_a_cut_episode_is_cut_off_and_not_ended() -> None:
-    mixed = mix_episodes(GOOD, BAD, "rollout", 0.3, 0, corrupter("rollout"))
-    bad = [episode for episode in mixed.episodes if episode.observations[0, 0] == 1]
-    whole = {len(episode) for episode in BAD}
-    assert sum(len(episode) not in whole for episode in bad) == 1
-    for episode in bad:
-        assert episode.terminated == (len(episode) in whole)
-        assert len(episode.observations) == len(episode.actions) + 1
-
-
 def test_the_given_episodes_are_not_changed() -> None:
     before = [episode.actions.copy() for episode in GOOD]
-    mix_episodes(GOOD, BAD, "flip", 0.5, 0, corrupter("flip"))
+    mix_episodes(GOOD, BAD, 0.5, 0, corrupter("flip"))
     pairs("flip", 0.5)
     assert all(np.array_equal(episode.actions, actions) for episode, actions in zip(GOOD, before, strict=True))
 
 
 def test_rate_one_is_all_bad() -> None:
-    assert mix_episodes(GOOD, BAD, "rollout", 1.0, 0, corrupter("rollout")).labels.all()
-    assert mix_episodes(GOOD, BAD, "uniform", 1.0, 0, corrupter("uniform")).labels.all()
+    assert mix_episodes(GOOD, BAD, 1.0, 0, corrupter("rollout")).labels.all()
+    assert mix_episodes(GOOD, BAD, 1.0, 0, corrupter("uniform")).labels.all()
 
 
 def test_halves_round_upward() -> None:
@@ -192,8 +255,11 @@ def test_halves_round_upward() -> None:
 
 
 def test_what_cannot_be_mixed_gets_one_sentence() -> None:
-    with pytest.raises(RobustBCError, match="the ways are rollout, relabel, flip, uniform"):
+    with pytest.raises(RobustBCError, match="the kinds are rollout, medium, noisy, delayed, stuck, relabel, flip"):
         check_mix("shuffle", 0.1, 500)
+    for kind in ("duplicated", "graded"):
+        with pytest.raises(RobustBCError, match=rf"single pairs cannot show the kind '{kind}'; take whole episodes"):
+            check_mix(kind, 0.1, 500)
     for rate in (-0.1, 1.1, float("nan")):
         with pytest.raises(RobustBCError, match="rate must be between 0 and 1"):
             check_mix("flip", rate, 500)
@@ -201,9 +267,9 @@ def test_what_cannot_be_mixed_gets_one_sentence() -> None:
         check_mix("flip", 0.1, 1)
     with pytest.raises(RobustBCError, match=r"201 clean pairs are asked for, but there are 200"):
         pairs("flip", 0.0, 201)
-    with pytest.raises(RobustBCError, match="corrupt pairs are missing"):
-        mix_episodes(GOOD, BAD[:1], "rollout", 0.5, 0, corrupter("rollout"))
-    with pytest.raises(RobustBCError, match="leaves none of 5 episodes clean"):
-        mix_episodes(GOOD, BAD, "rollout", 0.95, 0, corrupter("rollout"))
+    with pytest.raises(RobustBCError, match="about 80 corrupt pairs are missing"):
+        mix_episodes(GOOD, BAD[:1], 0.5, 0, corrupter("rollout"))
+    with pytest.raises(RobustBCError, match="1 episode cannot be both good and bad"):
+        mix_episodes(GOOD[:1], BAD, 0.5, 0, corrupter("rollout"))
     with pytest.raises(RobustBCError, match="name one with --bad"):
         replace(corrupter("relabel"), bad_teacher=None).actions(np.zeros((1, 2)), np.zeros((1, 2)))

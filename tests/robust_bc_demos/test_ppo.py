@@ -13,6 +13,7 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from robust_bc.errors import RobustBCError
+from robust_bc.metrics import Reference
 from robust_bc_demos.network_teacher import NetworkTeacher, load_network_teacher
 from robust_bc_demos.ppo import TeacherTraining
 from robust_bc_demos.teaching import CHECKPOINT, train_teacher
@@ -70,6 +71,27 @@ def test_an_adversary_is_trained_on_the_reversed_reward(name: str) -> None:
     assert not np.allclose(totals[0], totals[1])
     if name == "Pendulum-v1":
         assert np.array_equal(totals[0], -totals[1])
+
+
+def test_a_medium_teacher_is_the_expert_stopped_half_way(tmp_path: Path) -> None:
+    """Random actions earn about -1200: what the tiny network earns at first is half-way between -2400 and 0."""
+    task = replace(TASK, reference=Reference(random=-2800.0, expert=-400.0))
+    medium = train(task, tmp_path / "medium", "medium")
+    assert "at least -1600 over 20 episodes: half-way between" in medium.card["training"]["stopped"]
+    seen: list[NetworkTeacher] = []
+
+    def enough(teacher: NetworkTeacher) -> bool:
+        seen.append(teacher)
+        return False
+
+    with pytest.raises(RobustBCError, match="was not good enough after 512 steps"):
+        TeacherTraining(task, "expert", 0).run(tmp_path / "c", lambda *_: None, enough=enough)
+    whole = TeacherTraining(task, "expert", 0).run(tmp_path / "d", lambda *_: None)
+    assert all(np.array_equal(a, b) for a, b in zip(weights(seen[-1]), weights(whole), strict=True))  # nobody felt it
+    same = [all(np.array_equal(a, b) for a, b in zip(weights(medium), weights(one), strict=True)) for one in seen]
+    assert same.index(True) == medium.card["training"]["steps"] // 64 - 1  # a chunk is an update: 2 x 32 steps
+    with pytest.raises(RobustBCError, match="half-way between random actions and the expert, but the card of task"):
+        train(replace(task, reference=None), tmp_path / "none", "medium")
 
 
 def test_the_learning_rate_falls_to_nothing(tmp_path: Path) -> None:
@@ -136,7 +158,7 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path: Path) -> None:
 
 
 def test_bad_requests_get_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(RobustBCError, match="the roles are expert, adversary"):
+    with pytest.raises(RobustBCError, match="the roles are expert, adversary, medium"):
         train(TASK, tmp_path, "clown")
     with pytest.raises(RobustBCError, match="episodes must be at least 1"):
         train_teacher(TASK, "expert", tmp_path, lambda *_: None, episodes=0, command="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,19 @@ from robust_bc_envs.lane_batch import LaneDrivingBatch
 from robust_bc_envs.mujoco_batch import MujocoBatch
 from robust_bc_envs.tasks import CARDS, find_task
 
-WALKERS = ["halfcheetah", "walker2d"]
+WALKERS = ["halfcheetah", "hopper", "walker2d"]
 
 
 @pytest.mark.parametrize(
     ("name", "environment"),
     [
         ("halfcheetah", "HalfCheetah-v5"),
+        ("hopper", "Hopper-v5"),
         ("walker2d", "Walker2d-v5"),
+        ("reacher", "Reacher-v5"),
+        ("pendulum", "Pendulum-v1"),
+        ("double-pendulum", "InvertedDoublePendulum-v5"),
+        ("lunar-lander", "LunarLanderContinuous-v3"),
         ("lane-driving", "RobustBC/LaneDriving-v0"),
     ],
 )
@@ -38,10 +44,35 @@ def test_a_card_is_found_by_its_name_and_by_its_environment(name: str, environme
 
 
 def test_any_other_gymnasium_id_is_a_task_without_a_card() -> None:
-    task = find_task("Pendulum-v1")
-    assert (task.name, task.environment, task.metrics) == ("Pendulum-v1", "Pendulum-v1", ())
-    assert task.reversed_settings is None
-    assert "Pendulum-v1" not in CARDS
+    task = find_task("MountainCarContinuous-v0")
+    assert (task.name, task.environment) == ("MountainCarContinuous-v0", "MountainCarContinuous-v0")
+    assert (task.metrics, task.reversed_settings, task.development) == ((), None, False)
+    assert task.name not in CARDS
+
+
+def test_settings_are_chosen_on_three_tasks_and_measured_on_the_others() -> None:
+    assert {card.name for card in CARDS.values() if card.development} == {"halfcheetah", "hopper", "lane-driving"}
+
+
+def test_an_adversary_that_would_end_itself_is_paid_for_what_it_does_until_then() -> None:
+    true, false, actions = both("double-pendulum")
+    for action in actions:
+        _, rewards, *_, infos = true.step(action)
+        _, turned, *_ = false.step(action)
+        assert np.allclose(rewards, infos["reward_survive"] - turned)
+        assert (turned > 0).all()
+    true.close()
+    false.close()
+
+
+def test_a_missing_extra_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name == "Box2D" or name.startswith("gymnasium.envs.box2d")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "Box2D", None)
+    with pytest.raises(
+        RobustBCError, match=r"needs Box2D, which is not installed: pip install 'robust-bc\[box2d\]'\.$"
+    ):
+        make_batch(find_task("lunar-lander"), 1)
 
 
 def test_a_module_before_the_id_is_imported_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +94,8 @@ def test_a_module_before_the_id_is_imported_first(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize("name", ["driving", "Nothing-v0", "Pendulum-v99", "no_such_module:Thing-v0", "", "a b"])
 def test_an_unknown_task_is_one_sentence_with_the_cards(name: str) -> None:
     with pytest.raises(
-        RobustBCError, match=r"^there is no task '.*'; the cards are halfcheetah, walker2d, lane-driving, .*\.$"
+        RobustBCError,
+        match=r"^there is no task '.*'; the cards are halfcheetah, hopper, walker2d, .*lane-driving, .*\.$",
     ):
         find_task(name)
 
@@ -75,7 +107,6 @@ def test_every_card_reads_its_metrics_from_what_the_environment_tells(name: str)
     worlds.reset(seed=0)
     *_, infos = worlds.step(np.zeros((2, *worlds.single_action_space.shape), np.float32))  # type: ignore[misc]
     worlds.close()
-    assert len(task.metrics) > 0
     for metric in task.metrics:
         assert infos[metric.info].shape == (2,)
         assert (infos[metric.info].dtype == np.bool_) == (metric.kind == "rate")
@@ -126,7 +157,7 @@ def test_a_reversed_walker_is_paid_for_the_other_direction_only(name: str) -> No
         assert np.array_equal(told["reward_forward"], -infos["reward_forward"])
         assert np.array_equal(told["reward_ctrl"], infos["reward_ctrl"])
         assert np.abs(infos["reward_forward"]).min() > 1e-4
-        survive = infos["reward_survive"] if name == "walker2d" else 0.0
+        survive = infos["reward_survive"] if name != "halfcheetah" else 0.0
         assert (infos["reward_ctrl"] < 0).all()
         assert np.allclose(rewards, infos["x_velocity"] + infos["reward_ctrl"] + survive)
         assert np.allclose(turned, -infos["x_velocity"] + infos["reward_ctrl"] + survive)
@@ -134,7 +165,7 @@ def test_a_reversed_walker_is_paid_for_the_other_direction_only(name: str) -> No
     false.close()
 
 
-def test_a_task_without_a_card_has_its_reward_negated() -> None:
+def test_a_reward_without_a_weight_is_negated() -> None:
     true, false, actions = both("Pendulum-v1")
     for action in actions:
         first, rewards, *_ = true.step(action)
