@@ -8,7 +8,8 @@ all actions elsewhere. So an episode is judged where the majority knows better, 
 
 is about 0 for a demonstrator of the majority, wherever it goes, and its limit comes from the majority's own scores,
 each by a policy that did not see that episode (cross-fitting). For a single pair, the posterior that its action is not
-of the majority is that of a mixture of Student's t around f(s) and of all actions, with one share for the whole pile.
+of the majority is that of a mixture, with one share for the whole pile: Student's t around f(s) for every column of the
+action, or for all but one, which may be anything (a single actuator may be stuck).
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ STATES_IN_ALL = 200_000
 MOST_STATES, FEWEST_STATES = 200, 10
 PAIRS_AT_A_TIME = 20_000
 LEAST_VARIANCE = 1e-6
+LEAST_SHARE = 1e-3
+"""Of conflicting pairs: without any, no conflict would ever be seen."""
 ROUNDS = 20
 """Of expectation maximisation for one share; it settles in a few."""
 
@@ -111,7 +114,7 @@ def conflict(
     policies = Policies.of(scaled, majority, chosen, generator)
     scores, known = episode_scores(scaled, policies)
     limit, spread = limit_of(scores[majority], chosen)
-    probability, expected = judge_pairs(scaled, policies, demonstrations, chosen)
+    probability, expected = judge_pairs(scaled, policies, demonstrations, chosen, scores <= limit)
     return Conflict(scores, known, limit, spread, probability, expected)
 
 
@@ -146,9 +149,13 @@ def judge_pairs(
     policies: Policies,
     demonstrations: Demonstrations,
     settings: AuditSettings,
+    fair: Flags,
     tell: Progress = lambda share: None,
 ) -> tuple[Floats, Floats]:
-    """Probability of conflict (N,) and expected actions (N, A), in the units of the actions."""
+    """Probability of conflict (N,) and expected actions (N, A), in the units of the actions.
+
+    How many pairs are in conflict at all is learned from the episodes that are `fair` (E,): not bad throughout.
+    """
     pairs, size = len(scaled), scaled.actions.shape[1]
     expected = np.array(demonstrations.actions, np.float64)
     centre, scale = expected[:, scaled.live].mean(0), expected[:, scaled.live].std(0)
@@ -162,15 +169,15 @@ def judge_pairs(
         deviation = np.sqrt(variances)[:, None]
         ours = stats.t.logpdf(away / deviation, settings.tails) - np.log(deviation)
         others = stats.norm.logpdf(scaled.actions[rows], scale=np.sqrt(1 + variances)[:, None])
-        log_odds[rows] = (others - ours).sum(1) / np.sqrt(size)  # the columns of an action are not independent
+        log_odds[rows] = special.logsumexp(others - ours, axis=1) - np.log(size)
         tell((start + len(rows)) / pairs)
-    return share_of(log_odds, settings.first_share), expected
+    return posterior(log_odds, fair[places], settings.first_share), expected
 
 
-def share_of(log_odds: Floats, first: float) -> Floats:
-    """Posterior of the second kind from its log odds (N,), with the likeliest share of that kind."""
+def posterior(log_odds: Floats, counted: Flags, first: float) -> Floats:
+    """Of the second kind from its log odds (N,), with the share that is likeliest for the counted pairs."""
     share = first
     for _ in range(ROUNDS):
-        found = special.expit(log_odds + special.logit(share))
-        share = float(np.clip(found.mean(), 1e-6, 0.5))
+        found = special.expit(log_odds[counted] + special.logit(share))
+        share = float(np.clip(found.mean(), LEAST_SHARE, 0.5))
     return np.asarray(special.expit(log_odds + special.logit(share)))

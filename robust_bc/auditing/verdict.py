@@ -78,9 +78,19 @@ def judge_episodes(
     clean = np.where(known < settings.known, 0.5, clean)
     tell(0.7, "judging pairs")
     conflict, expected = judge_pairs(
-        scaled, policies, demonstrations, settings, lambda share: tell(0.7 + 0.3 * share, "judging pairs")
+        scaled, policies, demonstrations, settings, ~aside, lambda share: tell(0.7 + 0.3 * share, "judging pairs")
     )
-    return Judged(clean, scores, known, conflict, expected, found, _tie(scaled, found, aside, settings))
+    return Judged(clean, ranking(scores, found), known, conflict, expected, found, _tie(scaled, found, aside, settings))
+
+
+def ranking(scores: Floats, found: Agreement) -> Floats:
+    """(E,) the higher, the worse: the mean of conflict and disagreement, both as logarithms of squared errors.
+
+    Verdicts go by conflict alone, which knows what it does not know; of demonstrators with more or less noise,
+    agreement tells the finer differences.
+    """
+    usual = np.median(found.scores[found.compared[found.majority]])
+    return np.asarray((scores + 2 * (found.scores - usual)) / 2)
 
 
 def _tie(scaled: Scaled, found: Agreement, aside: Flags, settings: AuditSettings) -> str | None:
