@@ -60,8 +60,9 @@ def train_teacher(
     card = describe(task, role, seed, training.model.num_timesteps, command)
     if half_way is not None:
         card["training"]["stopped"] = (
-            f"after the first of {task.ppo.medium_parts} parts of the expert's training with a mean return of at least {half_way:g}"
-            f" over {HALF_WAY_EPISODES} episodes: half-way between random actions and the good teacher of the card"
+            f"after the first of {task.ppo.medium_parts} parts of the expert's training with a mean return of at least"
+            f" {half_way:g} over {HALF_WAY_EPISODES} episodes: half-way between random actions and the good teacher of"
+            " the card"
         )
     card["measured"] = measure(task, teacher, episodes, MEASURING_SEED)
     finished = replace(teacher, card=card)
