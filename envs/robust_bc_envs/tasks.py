@@ -120,7 +120,6 @@ CARDS = {
             ppo=PPOSettings(
                 steps=2_000_000,
                 reversed_steps=1_000_000,
-                medium_parts=240,  # one update each
                 environments=64,
                 rollout=128,
                 batch_size=1024,
