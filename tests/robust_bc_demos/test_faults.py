@@ -21,7 +21,10 @@ from robust_bc_envs.tasks import find_task
 
 SPACE = spaces.Box(np.array([-1.0, 0.0], np.float32), np.array([1.0, 4.0], np.float32))
 CHEETAH, DRIVING = find_task("halfcheetah"), find_task("lane-driving")
-SHORT = {"halfcheetah": {"max_episode_steps": 40}, "lane-driving": {"length": 40.0, "cars": 1}}
+SHORT: dict[str, dict[str, Any]] = {
+    "halfcheetah": {"max_episode_steps": 40},
+    "lane-driving": {"length": 40.0, "cars": 1},
+}
 
 
 class Counting:
