@@ -4,9 +4,11 @@ The policy is a Gaussian process, with the kernel of wide networks and a learned
 majority. It knows how little it knows: its variance v(s) is small where the majority has been, and as large as that of
 all actions elsewhere. So an episode is judged where the majority knows better, and rare states are not held against it:
 
-    score = log( Σ w·(a − f(s))²/v(s) / Σ w ),    w = 1 − v(s)       (actions in units of their deviation)
+    score = Σ w·log(1 + (a − f(s))²/(ν·v(s))) / Σ w,    w = 1 − v(s)       (actions in units of their deviation)
 
-is about 0 for a demonstrator of the majority, wherever it goes, and its limit comes from the majority's own scores,
+is about 0.2 for a demonstrator of the majority, wherever it goes: the negative log likelihood of Student's t with ν
+degrees of freedom, for a few states on a switching line must not outweigh all others. Its limit comes from the
+majority's own scores,
 each by a policy that did not see that episode (cross-fitting). For a single pair, the posterior that its action is not
 of the majority is that of a mixture, with one share for the whole pile: Student's t around f(s) for every column of the
 action, or for all but one, which may be anything (a single actuator may be stuck).
@@ -46,7 +48,7 @@ Progress = Callable[[float], None]
 class Conflict:
     """What the majority's policies say of N pairs in E episodes."""
 
-    scores: Floats  # (E,) logarithm of the mean squared error in units of its variance
+    scores: Floats  # (E,) mean log(1 + squared error/(ν·variance))
     known: Floats  # (E,) share of the actions' variance that the policy explains in the episode's states
     limit: float
     """From here on a score is beyond what the majority's own episodes have."""
@@ -112,13 +114,13 @@ def conflict(
     scaled, chosen = Scaled.of(demonstrations), settings or AuditSettings()
     generator = np.random.default_rng(seed)
     policies = Policies.of(scaled, majority, chosen, generator)
-    scores, known = episode_scores(scaled, policies)
+    scores, known = episode_scores(scaled, policies, chosen)
     limit, spread = limit_of(scores[majority], chosen)
     probability, expected = judge_pairs(scaled, policies, demonstrations, chosen, scores <= limit)
     return Conflict(scores, known, limit, spread, probability, expected)
 
 
-def episode_scores(scaled: Scaled, policies: Policies) -> tuple[Floats, Floats]:
+def episode_scores(scaled: Scaled, policies: Policies, settings: AuditSettings) -> tuple[Floats, Floats]:
     """Score and known share (E,) of every episode."""
     grouping = scaled.grouping
     most = int(np.clip(STATES_IN_ALL // len(grouping.names), FEWEST_STATES, MOST_STATES))
@@ -130,11 +132,12 @@ def episode_scores(scaled: Scaled, policies: Policies) -> tuple[Floats, Floats]:
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     asked = np.concatenate(rows)
     means, variances = policies.ask(scaled, asked, np.repeat(np.arange(len(rows)), lengths))
-    errors = ((scaled.actions[asked] - means) ** 2).mean(1)
+    away = (scaled.actions[asked] - means) ** 2 / (settings.tails * variances[:, None])
+    errors = np.log1p(away).mean(1)
     weights = np.clip(1 - variances, 0, 1)
     told = np.add.reduceat(weights, starts)
-    # One state's worth of agreement is added, so that what shares next to nothing is near 0.
-    scores = np.log((np.add.reduceat(weights * errors / variances, starts) + 1) / (told + 1))
+    # One state's worth of nothing is added, so that what shares next to nothing is near 0.
+    scores = np.add.reduceat(weights * errors, starts) / (told + 1)
     return scores, told / lengths
 
 
