@@ -44,9 +44,7 @@ def audit(
     tell = progress or (lambda share, note: None)
     tell(0.0, "checking")
     findings = run_checks(demonstrations, seed)
-    judged = judge(
-        demonstrations, chosen, seed, lambda share, note: tell(CHECKING + (1 - CHECKING) * share, note)
-    )
+    judged = judge(demonstrations, chosen, seed, lambda share, note: tell(CHECKING + (1 - CHECKING) * share, note))
     return _audit(demonstrations, judged, findings, chosen, seed).about(
         dataset, None if sources is None else tuple(sources)
     )
