@@ -10,10 +10,10 @@ import numpy as np
 from robust_bc.auditing.agreement import Agreement
 from robust_bc.auditing.results import Audit
 from robust_bc.auditing.scaled import Floats
-from robust_bc.auditing.tables import episode_table, finding_table, pair_table, source_table
+from robust_bc.auditing.tables import TONES, episode_table, finding_table, pair_table, source_table
 from robust_bc.auditing.truth import Truth
 from robust_bc.auditing.windows import STEPS, Window, course, worst_windows
-from robust_bc.auditing.wording import counted, headline, interval, next_commands, percent, truth_sentences
+from robust_bc.auditing.wording import counted, estimated, headline, next_commands, truth_sentences
 from robust_bc.report import (
     Block,
     Command,
@@ -45,7 +45,7 @@ def audit_page(
 ) -> Page:
     """The page; `folder` is where the audit is kept, and `more` what the caller adds, such as replays."""
     sentence, commands = next_commands(audit, folder, cut)
-    blocks: list[Block] = [Group("What to do next", [Text("", [sentence]), *map(Command, commands)])]
+    blocks: list[Block] = [Text("What to do next", [sentence]), *map(Command, commands)]
     if truth is not None:
         blocks.append(Text("How well the audit did", truth_sentences(audit, truth)))
     blocks += _of_pairs(audit) if audit.single_pairs else _of_episodes(audit)
@@ -55,7 +55,7 @@ def audit_page(
         blocks.append(finding_table(audit, ROWS))
     blocks += more
     what = f"{len(audit)} pairs" if audit.dataset is None else audit.dataset
-    return Page(f"Audit of {what}", headline(audit), _facts(audit, command), blocks)
+    return Page(f"Audit of {what}", headline(audit), _facts(audit, command), blocks, TONES[audit.verdict])
 
 
 def _facts(audit: Audit, command: str | None) -> dict[str, str]:
@@ -64,7 +64,7 @@ def _facts(audit: Audit, command: str | None) -> dict[str, str]:
     if not audit.single_pairs:
         facts["pairs"] = f"{len(audit)} in {counted(len(audit.verdicts), 'episode')}"
     if audit.undecided is None:
-        facts["bad pairs"] = f"{percent(audit.rate.value)} ({interval(audit.rate)})"
+        facts["bad pairs"] = estimated(audit.rate)
     facts["findings of the checks"] = str(len(audit.findings)) if audit.findings else "none"
     facts["seed"] = str(audit.seed)
     return facts
@@ -80,16 +80,26 @@ def _of_episodes(audit: Audit) -> list[Block]:
     if audit.agreement is not None:
         blocks.append(Group("Who agrees with whom", [agreement_matrix(audit, audit.agreement), ranking(audit)]))
     blocks.append(episode_table(audit, ROWS))
-    windows = worst_windows(audit, WINDOWS)
-    if windows:
-        about = (
-            f"The {STEPS} steps in a row whose actions contradict the majority the most (shaded), and some steps before"
-            " and after: the action that was shown, and the one that the majority's policy expects in these states. Of"
-            " each action the number with the largest error is drawn; actions, steps and episodes are counted from 0."
-        )
-        charts = [window_chart(audit, window) for window in windows]
-        blocks.append(Group("Worst windows", [Text("", [about]), *charts]))
-    return blocks
+    return [*blocks, *_windows(audit)]
+
+
+def _windows(audit: Audit) -> list[Block]:
+    """Of bad episodes, and of others with bad pairs; where nothing is bad, the worst all the same."""
+    bad = audit.bad_episodes
+    found = {"Worst windows": worst_windows(audit, WINDOWS, among=bad if bad.any() else None)}
+    others = audit.grouping.sums(audit.bad_pairs.astype(np.float64)) > 0
+    if bad.any():
+        found["Worst windows of other episodes"] = worst_windows(audit, WINDOWS, among=others & ~bad)
+    about = (
+        f"The {STEPS} steps in a row whose actions contradict the majority the most (shaded), and some steps before and"
+        " after: the action that was shown, and the one that the majority's policy expects in these states. Of each"
+        " action the number with the largest error is drawn; actions, steps and episodes are counted from 0."
+    )
+    return [
+        Group(title, [Text("", [about]), *(window_chart(audit, window) for window in windows)])
+        for title, windows in found.items()
+        if windows
+    ]
 
 
 def agreement_matrix(audit: Audit, found: Agreement) -> Matrix:
@@ -147,7 +157,7 @@ def window_chart(audit: Audit, window: Window) -> Lines:
         "step",
         f"action {window.action}",
         series,
-        f"Mean conflict {window.conflict:.2f}; the episode is {_said(verdict)}.",
+        f"Off by {window.error:.2g} deviations of this action on average. The episode is {_said(verdict)}.",
         marked=(float(window.first), float(window.last)),
     )
 

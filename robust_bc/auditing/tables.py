@@ -8,7 +8,7 @@ import numpy as np
 
 from robust_bc.auditing.estimates import Estimate
 from robust_bc.auditing.results import Audit, EpisodeRow, Verdict
-from robust_bc.auditing.windows import farthest_action
+from robust_bc.auditing.windows import action_errors
 from robust_bc.auditing.wording import counted, reason
 from robust_bc.report import Cell, Column, Table
 from robust_bc.report.blocks import Tone
@@ -97,7 +97,7 @@ def pair_table(audit: Audit, most: int) -> Table:
     rows = []
     for row in audit.episode_rows(most):
         (pair,) = audit.grouping.pairs_of(int(np.searchsorted(audit.grouping.names, row.episode))).tolist()
-        action = farthest_action(audit, np.array([pair]))
+        action = int(np.argmax(action_errors(audit, np.array([pair]))))
         why = reason(audit, row)
         rows.append(
             [

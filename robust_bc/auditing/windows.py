@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc.auditing.results import Audit
-from robust_bc.auditing.scaled import Floats, Places
+from robust_bc.auditing.scaled import Flags, Floats, Places
 
 STEPS = 10
 """A window has so many steps, or all of an episode that has fewer."""
@@ -29,6 +29,8 @@ class Window:
     """Mean probability that its actions are not the majority's."""
     action: int
     """The column of the actions, counted from 0, that is farthest from what is expected."""
+    error: float
+    """How far it is, on average, in units of its deviation over all pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +42,17 @@ class Course:
     expected: Floats  # (T,)
 
 
-def worst_windows(audit: Audit, most: int, steps: int = STEPS, each: int = EACH) -> list[Window]:
-    """The windows of the highest mean conflict, worst first; no two overlap, and none is without conflict."""
+def worst_windows(
+    audit: Audit, most: int, steps: int = STEPS, each: int = EACH, among: Flags | None = None
+) -> list[Window]:
+    """The windows of the highest mean conflict, worst first; no two overlap, and none is without conflict.
+
+    `among` (E,) are the episodes to look at; without, all.
+    """
     grouping = audit.grouping
     means, widths = _means(audit, steps)
+    if among is not None:
+        means = np.where(np.repeat(among, grouping.lengths), means, -np.inf)
     found: list[Window] = []
     taken: dict[int, int] = {}
     while len(found) < most and means.max() > 0:  # each turn is linear in the pairs
@@ -96,18 +105,20 @@ def _means(audit: Audit, steps: int) -> tuple[Floats, NDArray[np.int64]]:
 
 def _window(audit: Audit, place: int, first: int, width: int) -> Window:
     rows = audit.grouping.pairs_of(place)[first : first + width]
+    errors = action_errors(audit, rows)
     return Window(
         episode=int(audit.grouping.names[place]),
         source=None if audit.sources is None else audit.sources[place],
         first=first,
         last=first + width - 1,
         conflict=float(audit.conflict[rows].mean()),
-        action=farthest_action(audit, rows),
+        action=int(np.argmax(errors)),
+        error=float(errors.max()),
     )
 
 
-def farthest_action(audit: Audit, rows: Places) -> int:
-    """The column of the actions with the largest mean error, in units of its deviation over all pairs."""
+def action_errors(audit: Audit, rows: Places) -> Floats:
+    """(A,) the mean error of these pairs in each column of the actions, in units of its deviation over all pairs."""
     deviation = audit.shown.std(0)
     errors = np.abs(audit.shown[rows] - audit.expected[rows]).mean(0)
-    return int(np.argmax(np.where(deviation > 0, errors / np.where(deviation > 0, deviation, 1.0), 0.0)))
+    return np.asarray(np.where(deviation > 0, errors / np.where(deviation > 0, deviation, 1.0), 0.0))

@@ -24,9 +24,10 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}".removesuffix(".0") + " %"
 
 
-def interval(estimate: Estimate) -> str:
-    """Surely 25 %, at most 35 %."""
-    return f"surely {percent(estimate.low)}, at most {percent(estimate.high)}"
+def estimated(rate: Estimate) -> str:
+    """30 % (surely 25 %, at most 35 %), or 30 % if there is no doubt."""
+    value, low, high = (percent(share) for share in (rate.value, rate.low, rate.high))
+    return value if low == high else f"{value} (surely {low}, at most {high})"
 
 
 def counted(number: int, what: str) -> str:
@@ -51,7 +52,7 @@ def headline(audit: Audit) -> str:
     if singles:
         pairs, are = counted(singles, "single pair"), "is" if singles == 1 else "are"
         said += f", and so {are} {pairs} of the others" if bad else f", but {pairs} {are}"
-    rate = f"an estimated {percent(audit.rate.value)} of the pairs are bad ({interval(audit.rate)})"
+    rate = f"an estimated {percent(audit.rate.value)} of the pairs are bad{estimated(audit.rate).partition(' %')[2]}"
     doubt = f" Of {counted(unsure, unit)} it cannot be told." if unsure else ""
     return f"{said}; {rate}.{doubt}"
 

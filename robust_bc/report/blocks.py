@@ -224,12 +224,16 @@ Block: TypeAlias = Text | Command | Table | Lines | Scatter | Matrix | Replay | 
 
 @dataclass(frozen=True)
 class Page:
-    """A title, one or two sentences that say what was found, facts about the run, and the blocks."""
+    """A title, one or two sentences that say what was found, facts about the run, and the blocks.
+
+    With a tone, these sentences are a verdict and stand out.
+    """
 
     title: str
     lead: str
     facts: Mapping[str, str]
     blocks: Sequence[Block]
+    tone: Tone | None = None
 
 
 def finite(value: float | None) -> float | None:

@@ -53,7 +53,7 @@ def page_as_html(page: Page) -> str:
 {marker_definitions()}
 <header class="head">
 <h1>{as_content(page.title)}</h1>
-{_paragraphs([page.lead], "lead")}{_facts(page.facts)}
+{_paragraphs([page.lead], f"lead {page.tone}" if page.tone else "lead")}{_facts(page.facts)}
 </header>
 {contents}<main>
 {body}</main>
