@@ -113,8 +113,8 @@ def agreement_matrix(audit: Audit, found: Agreement) -> Matrix:
     groups = [MatrixGroup(f"{name}: {counted(size, 'episode')}", size) for name, size in sizes if size]
     bad = [audit.verdicts[place] == "bad" for place in places.tolist()]
     note = (
-        "Each cell is a pair of episodes: how much their actions differ in the states that both visited. The pale"
-        " square is the group whose episodes agree with each other."
+        "Each cell is a pair of episodes: how much their actions differ in the states that both visited. Episodes that"
+        " agree with each other make a block of faint cells."
     )
     if any(bad):
         note += " The numbers of bad episodes are red."
@@ -186,5 +186,6 @@ def histogram(audit: Audit) -> Lines:
         x = np.repeat(edges[first : last + 1], 2)
         y = np.concatenate([[0.0], np.repeat(counts[first:last], 2), [0.0]])
         series.append(Series(name, x.tolist(), y.tolist()))
-    note = f"Pairs in {BINS} steps. Below {doubt:g} a pair is bad, above {1 - doubt:g} clean; between, it cannot be told."
+    limits = f"Below {doubt:g} a pair is bad, above {1 - doubt:g} clean; between, it cannot be told."
+    note = f"Pairs in {BINS} steps. {limits}"
     return Lines("Probability of being clean", "P(clean)", "pairs", series, note)

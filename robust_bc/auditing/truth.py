@@ -37,11 +37,14 @@ def compare(audit: Audit, corrupt: NDArray[np.bool_], noise: Floats | None = Non
             raise RobustBCError(f"there are {len(labels)} labels for {len(audit)} audited pairs.")
     grouping = audit.grouping
     bad_episodes = grouping.means(corrupt.astype(np.float64)) > CORRUPT_FROM
+    of_pairs, of_episodes = told_apart(1 - audit.clean, corrupt), told_apart(audit.scores, bad_episodes)
     return Truth(
-        float(corrupt.mean()),
-        *told_apart(1 - audit.clean, corrupt),
-        *told_apart(audit.scores, bad_episodes),
-        None if noise is None else rank_correlation(audit.scores, grouping.means(noise)),
+        rate=float(corrupt.mean()),
+        pair_auroc=of_pairs[0],
+        pair_average_precision=of_pairs[1],
+        episode_auroc=of_episodes[0],
+        episode_average_precision=of_episodes[1],
+        episode_spearman=None if noise is None else rank_correlation(audit.scores, grouping.means(noise)),
     )
 
 

@@ -44,8 +44,8 @@ class AuditArguments:
     """Also write `index` and `weight` of every pair into this file, .parquet or .csv; the weight is the probability of
     being clean, or 1 for all if the audit cannot tell."""
     fail_above: float | None = None
-    """End with exit code 1 if more than this share of the pairs is bad, such as 0.1; all files are written first. If the
-    audit cannot tell, only what the checks found counts."""
+    """End with exit code 1 if more than this share of the pairs is bad, such as 0.1; all files are written first. If
+    the audit cannot tell, only what the checks found counts."""
     cut: bool = False
     """In what to do next, also leave out single bad pairs of good episodes."""
     resume: bool = False

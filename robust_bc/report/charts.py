@@ -68,7 +68,8 @@ def _marked(frame: Frame, marked: tuple[float, float] | None) -> str:
         return ""
     first, last = (min(max(value, frame.x_range[0]), frame.x_range[1]) for value in marked)
     left, right = frame.x(first) - MARGIN, frame.x(last) + MARGIN
-    return f'<path class="marked" d="M{place(left)} {place(TOP)}H{place(right)}V{place(HEIGHT - BOTTOM)}H{place(left)}Z"/>'
+    around = f"M{place(left)} {place(TOP)}H{place(right)}V{place(HEIGHT - BOTTOM)}H{place(left)}Z"
+    return f'<path class="marked" d="{around}"/>'
 
 
 def _svg(chart: Lines | Scatter, drawing: str) -> str:
