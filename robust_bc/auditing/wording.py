@@ -53,7 +53,7 @@ def headline(audit: Audit) -> str:
         pairs, are = counted(singles, "single pair"), "is" if singles == 1 else "are"
         said += f", and so {are} {pairs} of the others" if bad else f", but {pairs} {are}"
     rate = f"an estimated {percent(audit.rate.value)} of the pairs are bad{estimated(audit.rate).partition(' %')[2]}"
-    doubt = f" Of {counted(unsure, unit)} it cannot be told." if unsure else ""
+    doubt = f" For {counted(unsure, unit)} the audit cannot tell." if unsure else ""
     return f"{said}; {rate}.{doubt}"
 
 

@@ -25,7 +25,7 @@ def make_audit(
     pairs = len(of_pairs)
     index = np.arange(pairs) if episodes is None else np.asarray(episodes)
     grouping = Grouping.of(index)
-    of_episodes = grouping.means(of_pairs)
+    of_episodes = np.asarray(more.get("episode_clean", grouping.means(of_pairs)))
     shown = np.stack([np.sin(np.arange(pairs)), np.cos(np.arange(pairs))], 1)
     given: dict[str, Any] = {
         "clean": of_pairs,
