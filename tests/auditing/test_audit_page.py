@@ -23,9 +23,7 @@ def many_episodes(count: int = 60, length: int = 25, **more: Any) -> Audit:
     places = np.arange(count)
     levels = np.where(places % 3 == 0, 0.04 - 0.0005 * places, 0.99)
     agreement = agreement_of((places % 3 == 0).tolist())
-    return make_audit(
-        np.repeat(levels, length), np.repeat(places, length), **{"agreement": agreement, **more}
-    )
+    return make_audit(np.repeat(levels, length), np.repeat(places, length), **{"agreement": agreement, **more})
 
 
 def titles(page: Page) -> list[str]:

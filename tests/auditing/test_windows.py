@@ -62,7 +62,7 @@ def test_without_conflict_there_are_none() -> None:
 def test_the_action_is_the_one_with_the_largest_error_in_its_own_units() -> None:
     generator = np.random.default_rng(0)
     shown = generator.normal(size=(40, 4)) * [100.0, 1.0, 1.0, 0.0]
-    expected = shown + [20.0, 0.5, 0.1, 9.0]  # 0.2, 0.5 and 0.1 deviations; the last never moves
+    expected = shown + np.array([20.0, 0.5, 0.1, 9.0])  # 0.2, 0.5 and 0.1 deviations; the last never moves
     audit = make_audit(np.full(40, 0.5), np.repeat([0, 1], 20), shown=shown, expected=expected)
     (window,) = worst_windows(audit, 1)
     assert window.action == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +17,10 @@ from tests.auditing.audits import CERTAIN, make_audit
 EPISODES = np.repeat(np.arange(10), 20)
 
 
-def ten_episodes(bad: int, single: int = 0, **more: object) -> Audit:
+def ten_episodes(bad: int, single: int = 0, **more: Any) -> Audit:
     """The first ones are bad, and of the last episode some pairs."""
-    clean = np.where(EPISODES < bad, 0.0, 1.0)
     of_episodes = np.where(np.arange(10) < bad, 0.0, 1.0)
+    clean = of_episodes[EPISODES]
     clean[len(clean) - single :] = 0.0
     return make_audit(clean, EPISODES, **{"episode_clean": of_episodes, **more})
 
