@@ -10,6 +10,7 @@ import pytest
 
 from robust_bc import Demonstrations, audit
 from robust_bc.auditing import resuming
+from robust_bc.auditing.audits import judge
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.resuming import CHECKS_FILE, JUDGED_FILE, Unfinished, audit_in_folder
 from robust_bc.auditing.storage import save_audit
@@ -29,7 +30,6 @@ def pairs() -> Demonstrations:
 def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
     """How often each part was computed; the second raises while it is told to."""
     counted: Calls = {"checks": 0, "judged": 0, "stop": 0}
-    judge = resuming.judge
 
     def checks(*_: Any) -> list[Finding]:
         counted["checks"] += 1

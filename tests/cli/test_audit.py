@@ -13,7 +13,7 @@ import pandas
 import pytest
 
 from robust_bc import Demonstrations, RobustBCError
-from robust_bc.auditing import resuming
+from robust_bc.auditing import audits, resuming
 from robust_bc.auditing.results import Audit
 from robust_bc.auditing.storage import load_audit
 from robust_bc.auditing.windows import STEPS
@@ -250,7 +250,7 @@ def test_nothing_is_overwritten_unasked(tmp_path: Path, judge: Judge, dataset: s
 def test_an_interrupted_audit_goes_on_to_the_same_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dataset: str
 ) -> None:
-    judge_all, words = resuming.judge, ["--dataset", dataset, "--out"]
+    words = ["--dataset", dataset, "--out"]
     run([*words, str(tmp_path / "whole")])
 
     def stopped(*given: Any) -> Any:
@@ -260,7 +260,7 @@ def test_an_interrupted_audit_goes_on_to_the_same_bits(
     with pytest.raises(KeyboardInterrupt):
         run([*words, str(tmp_path / "parts")])
     assert (tmp_path / "parts" / resuming.CHECKS_FILE).exists()
-    monkeypatch.setattr(resuming, "judge", judge_all)
+    monkeypatch.setattr(resuming, "judge", audits.judge)
     monkeypatch.setattr(resuming, "run_checks", stopped)
     run([*words, str(tmp_path / "parts"), "--resume"])
     for name in ("audit.json", "pairs.safetensors"):
