@@ -26,6 +26,7 @@ from robust_bc.report import (
     Series,
     Text,
 )
+from robust_bc.report.matrices import NAMED
 
 ROWS = 50
 """Episodes, pairs or findings in a table."""
@@ -45,7 +46,10 @@ def audit_page(
 ) -> Page:
     """The page; `folder` is where the audit is kept, and `more` what the caller adds, such as replays."""
     sentence, commands = next_commands(audit, folder, cut)
-    blocks: list[Block] = [Text("What to do next", [sentence]), *map(Command, commands)]
+    blocks: list[Block] = [
+        Text("What to do next", [sentence]),
+        *map(Command, commands if audit.dataset else ["\n".join(commands)]),
+    ]
     if truth is not None:
         blocks.append(Text("How well the audit did", truth_sentences(audit, truth)))
     blocks += _of_pairs(audit) if audit.single_pairs else _of_episodes(audit)
@@ -116,7 +120,7 @@ def agreement_matrix(audit: Audit, found: Agreement) -> Matrix:
         "Each cell is a pair of episodes: how much their actions differ in the states that both visited. Episodes that"
         " agree with each other make a block of faint cells."
     )
-    if any(bad):
+    if any(bad) and len(bad) <= NAMED:
         note += " The numbers of bad episodes are red."
     episodes = len(audit.verdicts)
     if len(places) < episodes:

@@ -117,13 +117,13 @@ def reason(audit: Audit, row: EpisodeRow) -> str:
 def short_table(audit: Audit) -> str:
     """The verdict in a sentence and the worst episodes, or pairs, in a few lines of 80 columns."""
     rows = audit.episode_rows(ROWS)
-    with_source = audit.sources is not None
-    head = [units(audit), *["source"] * with_source, "pairs", "verdict", "P(clean)", "why"]
+    with_source, with_pairs = audit.sources is not None, not audit.single_pairs
+    head = [units(audit), *["source"] * with_source, *["pairs"] * with_pairs, "verdict", "P(clean)", "why"]
     lines = [
         [
             str(row.episode),
             *[_cut(visible(str(row.source)), LONGEST_SOURCE)] * with_source,
-            str(row.pairs),
+            *[str(row.pairs)] * with_pairs,
             row.verdict,
             f"{row.clean:.2f}",
             visible(reason(audit, row)),

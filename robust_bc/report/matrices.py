@@ -99,7 +99,7 @@ def _cells(
             if key is None:
                 continue
             length = cell * len(columns)
-            shape = f"M{place(starts[columns[0]])} {place(down)}h{_exact(length)}v{_exact(cell)}h{_exact(-length)}z"
+            shape = f"M{_exact(starts[columns[0]])} {_exact(down)}h{_exact(length)}v{_exact(cell)}h{_exact(-length)}z"
             value = across[columns[0]]
             tip = ""
             if told and value is not None:
@@ -131,7 +131,7 @@ def _colour_bar(matrix: Matrix, left: float, side: float, ends: tuple[float, flo
     low, high = ends
     step = side / LEVELS
     colours = "".join(
-        f'<path class="h{number}" d="M{place(left)} {place(TOP + side - step * (number + 1))}'
+        f'<path class="h{number}" d="M{place(left)} {_exact(TOP + side - step * (number + 1))}'
         f'h{place(BAR)}v{_exact(step)}h{place(-BAR)}z"/>'
         for number in range(LEVELS)
     )

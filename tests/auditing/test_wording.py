@@ -77,6 +77,11 @@ def test_the_short_table_is_short(count: int) -> None:
     assert "\x1b" not in str(audit)
 
 
+def test_single_pairs_are_not_counted() -> None:
+    lines = str(make_audit(np.linspace(0, 1, 5))).splitlines()
+    assert lines[lines.index("") + 1].split() == ["pair", "verdict", "P(clean)", "why"]
+
+
 def test_what_to_run_next() -> None:
     sentence, commands = next_commands(ten_episodes(3, dataset="my data"), Path("runs/a b"))
     assert sentence == "Leave out 60 pairs and learn from the other 140, as a new dataset or in one step:"
