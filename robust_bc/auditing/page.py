@@ -140,7 +140,7 @@ def ranking(audit: Audit) -> Scatter:
             ranks, scores = zip(*mine, strict=True)
             series.append(Series(verdict, ranks, scores))
     total = len(audit.verdicts)
-    note = "Each dot is an episode. A score of about 0 is as close to the majority as the majority is to itself."
+    note = "Each dot is an episode; the higher, the worse."
     if total > len(rows):
         note += f" The {len(rows)} worst of {total} episodes are shown."
     return Scatter("How far each episode is from the majority", "rank, worst first", "score", series, note)

@@ -39,9 +39,9 @@ def episode_table(audit: Audit, most: int) -> Table:
     columns += [Column("score", "number", "low"), Column("conflict", "number", "low"), Column("known", "number")]
     columns += [Column("pairs", "number"), Column("worst step", "number"), Column("why")]
     note = (
-        "P(clean): the probability that the episode is clean. Score: the logarithm of its squared error by the"
-        " majority's policy, in units of its variance, about 0 where it agrees. Conflict: the mean probability that its"
-        " actions are not the majority's. Known: how much of the actions the majority's policy explains in its states."
+        "P(clean): the probability that the episode is clean. Score: how far it is from the majority; the higher, the"
+        " worse. Conflict: the mean probability that its actions are not the majority's. Known: how much of the actions"
+        " the majority's policy explains in its states."
         f" {_rest(audit, rows)}"
     )
     return Table("Episodes, worst first", columns, [_episode(audit, row) for row in rows], note.strip())
