@@ -27,8 +27,8 @@ FEWEST_ROWS = 300
 TREES, LEAF = 20, 3
 LEAST_SPREAD = 1e-12
 PLAINLY = 0.03
-"""Share of the variance by which another lag must explain more than none, before the pile is said to be off: clean piles
-of the development tasks have less, and published files that are off have 0.03 to 0.09."""
+"""Share of the variance by which another lag must explain more than none before the pile is said to be off. Clean piles
+of the development tasks have less; published files that are off have 0.03 to 0.09."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
 """Single pairs: which does one smooth policy explain, when another policy may explain the rest?
 
 Episodes can be compared; single pairs cannot, for a pair alone agrees with nothing. An adversary with a policy of its
-own is learned as well as the good demonstrator, and with 40 % of the pairs a network takes up the one here and the other
-there. Nothing but smoothness says that the good policy of one region is the same as that of the next. So a mixture of
+own is learned as well as the good demonstrator, and with 40 % of the pairs a network takes up the one here and the
+other there. Nothing but smoothness says that the good policy of one region is the same as that of the next. So a mixture of
 two Gaussian processes and a background, whose shares do not depend on the state (Lázaro-Gredilla, Van Vaerenbergh &
 Lawrence, "Overlapping mixtures of Gaussian processes for the data association problem", 2012),
 
