@@ -69,14 +69,16 @@ class Cleaning:
 
 
 def _reason(audit: Audit, dropped: list[int], episodes: int) -> str:
-    if why := audit.why_kept():
-        return why
+    if unused := audit.why_kept():
+        return unused
     if not dropped:
         return "Nothing is left out: the audit found no bad episode."
     unit = "pairs" if audit.single_pairs else "episodes"
     faulty = {finding.episode for finding in audit.findings if finding.spoils}.intersection(dropped)
     causes = {"faults of the recording": len(faulty), "disagreement with the majority": len(dropped) - len(faulty)}
-    why = [(count, cause) for cause, count in causes.items() if count]
-    said = " and ".join(f"{count} because of {cause}" if len(why) > 1 else f"because of {cause}" for count, cause in why)
+    many = all(causes.values())
+    said = [
+        f"{count} because of {cause}" if many else f"because of {cause}" for cause, count in causes.items() if count
+    ]
     named = f" ({', '.join(map(str, dropped))})" if len(dropped) <= MOST_NAMED else ""
-    return f"The audit left out {len(dropped)} of {episodes} {unit}{named}, {said}."
+    return f"The audit left out {len(dropped)} of {episodes} {unit}{named}, {' and '.join(said)}."

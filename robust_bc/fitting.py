@@ -82,8 +82,8 @@ def fit_fleet(
 ) -> list[Policy]:
     """Fit one policy to each of many demonstrations of the same shape, all at once.
 
-    Every policy depends on its own demonstrations and seed only (0, 1, 2, ... unless given), not on its company. With `clean`,
-    each of these demonstrations has an audit of its own, with the seed of its policy.
+    Every policy depends on its own demonstrations and seed only (0, 1, 2, ... unless given), not on its company.
+    With `clean`, each data set has an audit of its own, with the seed of its policy.
     """
     plan = FitPlan.make(demonstrations, method, members, seeds, device, settings, clean)
     tell = progress or (lambda state: None)

@@ -62,8 +62,10 @@ def find_contender(name: str) -> Contender:
     """The contender of that name, or an error that lists the known ones."""
     if name == ORACLE:
         return Contender(ORACLE, ORACLE_METHOD, clean_only=True)
-    if name.endswith(CLEANED) and name != ORACLE + CLEANED:
-        return replace(find_contender(name.removesuffix(CLEANED)), name=name, cleaned=True)
+    if name.endswith(CLEANED):
+        bare = name.removesuffix(CLEANED)
+        known = check_method(bare) if bare == ORACLE or bare.endswith(CLEANED) else bare
+        return replace(find_contender(known), name=name, cleaned=True)
     suffix = next((one for one in (TOLD, RESTARTED) if name.endswith(one)), "")
     method = check_method(name.removesuffix(suffix))
     if suffix == RESTARTED:

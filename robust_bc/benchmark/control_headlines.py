@@ -54,7 +54,7 @@ def hero(results: Results) -> str | None:
 def ours(results: Results) -> list[str]:
     """Our contenders in this benchmark: those that are cleaned, in the order of its tables, and then our method."""
     methods = results.plan.methods
-    return [name for name in methods if find_contender(name).cleaned] + [OURS] * (OURS in methods)
+    return [name for name in methods if find_contender(name).cleaned and fair(name)] + [OURS] * (OURS in methods)
 
 
 def verdicts(results: Results, metric: str, others: Sequence[str] | None = None) -> list[Verdict]:

@@ -74,12 +74,43 @@ def test_train_tells_how_many_pairs_were_left_out(dataset: str, tmp_path: Path) 
     mixed = make_dataset(
         replace(good, actions=np.where(good.episodes[:, None] < 3, -good.actions, good.actions)), "test/mixed-v0"
     )
-    given = ["train", "--dataset", mixed, "--method", "choicenet-clean", "--ensemble", "1", "--out", "run", *FAST]
-    done = robust_bc(*given, "--steps", "300", "--judge-steps", "300", cwd=tmp_path)
+    given = ["train", "--dataset", mixed, "--method", "mlp", "--clean", *FAST]
+    done = robust_bc(*given, "--out", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    kept = json.loads((tmp_path / "run" / "run.json").read_text())["learned_from"]
-    assert 120 <= kept <= 160
-    assert f"fitted choicenet-clean to {kept} of 200 pairs" in done.stdout
+    assert done.stderr == ""
+    sentence = "The audit left out 3 of 10 episodes (0, 1, 2), because of disagreement with the majority."
+    assert sentence in done.stdout
+    assert "fitted mlp to 140 of 200 pairs" in done.stdout
+    about = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert about["clean"] is True
+    assert about["learned_from"] == about["cleaning"]["kept"] == 140
+    assert about["cleaning"]["reason"] == sentence
+    assert sentence in robust_bc("show", "run", cwd=tmp_path).stdout
+    told = json.loads(robust_bc(*given, "--out", "two", "--json", cwd=tmp_path).stdout)
+    assert told["cleaning"] == about["cleaning"]
+    other = robust_bc(*given[: -len(FAST) - 1], *FAST, "--out", "run", "--resume", cwd=tmp_path)
+    assert other.returncode == 2
+    assert "was started with another choice of clean" in other.stderr
+
+
+def test_train_tells_why_nothing_was_left_out(dataset: str, tmp_path: Path) -> None:
+    done = robust_bc("train", "--dataset", dataset, "--method", "mlp", "--clean", "--out", "run", *FAST, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Nothing is left out: the audit found no bad episode." in done.stdout
+    assert "fitted mlp to 200 pairs" in done.stdout
+
+
+def test_show_tells_what_a_policy_is(dataset: str, tmp_path: Path) -> None:
+    robust_bc("train", "--dataset", dataset, "--method", "mlp", "--out", "run", *FAST, cwd=tmp_path)
+    for folder in ("run", "run/policy"):
+        said = robust_bc("show", folder, cwd=tmp_path).stdout
+        assert said.startswith("mlp: ")
+        assert "no cleaning was asked for" in said
+    told = json.loads(robust_bc("show", "run", "--json", cwd=tmp_path).stdout)
+    assert (told["method"], told["cleaning"]) == ("mlp", None)
+    refused = robust_bc("show", "run", "--plot", "a.png", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "is a policy, which has no histogram" in refused.stderr
 
 
 @pytest.mark.parametrize(
