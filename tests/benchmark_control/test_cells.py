@@ -199,7 +199,7 @@ def test_a_new_revision_of_the_audit_is_computed_anew() -> None:
 
 
 def test_who_is_cleaned_learns_from_what_the_audit_keeps(tmp_path: Path) -> None:
-    asked = plan(methods=("mlp", "mlp+clean"), rates=(0.3,))
+    asked = plan(methods=("mlp", "mlp+clean"), hows=("flip",), rates=(0.3,), seeds=(0,))
     cells = run_control(asked, FakeSource(), tmp_path, device="cpu")
     assert {key.method for key in cells} == {"mlp", "mlp+clean", "oracle", "expert"}
     assert not any(cell.failure for cell in cells.values())
