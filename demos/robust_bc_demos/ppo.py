@@ -23,7 +23,7 @@ from robust_bc.errors import DamagedFileError, RobustBCError
 from robust_bc.files import write_whole
 from robust_bc_demos.network_teacher import NetworkTeacher
 from robust_bc_demos.sb3_worlds import BatchVecEnv
-from robust_bc_demos.teachers import MEDIUM
+from robust_bc_demos.stopping import Enough, StopWhenGoodEnough
 from robust_bc_envs.batches import make_batch
 from robust_bc_envs.tasks import Task
 
@@ -36,8 +36,6 @@ LARGEST_WEIGHT = 1e4
 """Of a policy, and of the logarithm of its deviation: beyond, no training comes back."""
 
 Report = Callable[[float, str], None]
-Enough = Callable[[NetworkTeacher], bool]
-"""Whether a teacher is good enough to stop its training."""
 
 
 class TeacherTraining:
@@ -46,7 +44,6 @@ class TeacherTraining:
     def __init__(self, task: Task, role: str, seed: int, steps: int | None = None) -> None:
         settings = task.ppo
         self.task, self.role, self.seed = task, role, seed
-        self.chunks = settings.medium_parts if role == MEDIUM else CHUNKS
         self.steps = steps or (settings.reversed_steps if role == "adversary" else settings.steps)
         self.worlds = BatchVecEnv(
             make_batch(
@@ -88,26 +85,32 @@ class TeacherTraining:
         report: Report,
         say: Callable[[str], None] = warnings.warn,
         enough: Enough | None = None,
+        by_updates: bool = False,
     ) -> NetworkTeacher:
         """Train to the end, with a checkpoint after every chunk; from the last one, if there is one undamaged.
 
-        With `enough`, training ends with the first chunk after which it says so; without such a chunk it has failed.
+        With `enough`, training ends with the first chunk after which it says so, and its checkpoint is the one before;
+        `by_updates`, with the first update. Without such a chunk or update it has failed.
         """
         if checkpoint.exists():
             try:
                 self._restore(checkpoint)
             except DamagedFileError as problem:
                 say(f"note: {str(problem).rstrip('.')}; training begins anew.")
-        chunk_steps = max(1, self.steps // self.chunks)
+        chunk_steps = max(1, self.steps // CHUNKS)
         while self.model.num_timesteps < self.steps:
             # One number for each chunk, the same whether the run was stopped before it or not.
             chunk_seed = int(np.random.SeedSequence(self.seed, spawn_key=(self.chunk,)).generate_state(1)[0] >> 1)
             set_random_seed(chunk_seed)
             self.worlds.next_seed = chunk_seed
             self.model._last_obs = None  # makes `learn` reset the environments
-            self.model.learn(chunk_steps, reset_num_timesteps=False, log_interval=None)
+            stop = StopWhenGoodEnough(self.teacher, enough) if enough is not None and by_updates else None
+            self.model.learn(chunk_steps, callback=stop, reset_num_timesteps=False, log_interval=None)
             self.chunk += 1
-            if enough is not None and enough(self.teacher()):
+            if stop is not None and stop.teacher is not None:
+                self.model.num_timesteps = stop.steps
+                return stop.teacher
+            if stop is None and enough is not None and enough(self.teacher()):
                 return self.teacher()
             write_whole(checkpoint, self._state())
             finished, self.worlds.finished = self.worlds.finished, []
@@ -141,7 +144,7 @@ class TeacherTraining:
         task = self.task
         settings = [dict(task.settings), None if task.reversed_settings is None else dict(task.reversed_settings)]
         settings.append({"negated": task.negated})
-        about = [task.environment, settings, self.role, self.seed, self.steps, self.chunks, asdict(task.ppo)]
+        about = [task.environment, settings, self.role, self.seed, self.steps, CHUNKS, asdict(task.ppo)]
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()
 
     def _state(self) -> bytes:

@@ -17,8 +17,6 @@ class PPOSettings:
     """Environment steps of an expert."""
     reversed_steps: int = 1_000_000
     """Environment steps of an adversary."""
-    medium_parts: int = 40
-    """Parts of a medium teacher's training, after each of which it may be good enough; more where learning is fast."""
     environments: int = 8
     rollout: int = 512
     """Steps of each environment between two updates."""

@@ -87,7 +87,8 @@ CARDS = {
             reverse="a low tip and fast joints, and nothing for staying up or for falling",
             reversed_settings={"healthy_reward": 0.0},  # the whole reward, negated, is earned by falling at once
             negated=True,
-            ppo=PPOSettings(steps=600_000, reversed_steps=100_000, environments=16, rollout=256, hidden=(64, 64)),
+            reference=Reference(random=49.9, expert=8898.0),
+            ppo=PPOSettings(steps=400_000, reversed_steps=100_000, environments=16, rollout=256, hidden=(64, 64)),
         ),
         Task(
             name="lunar-lander",
@@ -120,7 +121,6 @@ CARDS = {
             ppo=PPOSettings(
                 steps=2_000_000,
                 reversed_steps=1_000_000,
-                medium_parts=240,  # one update each
                 environments=64,
                 rollout=128,
                 batch_size=1024,

@@ -27,6 +27,7 @@ LEAST_DISAGREEMENT = 0.02
 """ε, in deviations of the actions: below, differences are rounding."""
 LEAST_VARIANCE = 1e-3
 """Of a block of L, so that a block of equal numbers does not outweigh all others."""
+LEAST_WEIGHT = 1e-9
 ROUNDS = 10
 """Times that each episode is offered the other group; most searches end after two."""
 MOST_MATCHED = 1000
@@ -61,7 +62,8 @@ def compare_episodes(scaled: Scaled, settings: AuditSettings, generator: np.rand
     episodes = scaled.episodes
     compared = np.arange(len(episodes))
     if len(episodes) > settings.compared:
-        compared = np.sort(generator.choice(len(episodes), settings.compared, replace=False))
+        shares = scaled.grouping.lengths / len(scaled)
+        compared = np.sort(generator.choice(len(episodes), settings.compared, replace=False, p=shares))
     matched = [_every(episodes[place], MOST_MATCHED) for place in compared]
     drawn = [rows[spread_evenly(scaled.states[rows], settings.states)] for rows in episodes]
     directed = np.stack([_disagreements(scaled, rows, matched, settings.closest) for rows in drawn])  # (E, C)
@@ -114,15 +116,19 @@ def _every(rows: Places, most: int) -> Places:
 
 
 def two_groups(logs: Floats, pairs: Floats) -> tuple[Flags, float]:
-    """The likeliest two groups: which episodes are the majority by pairs (C,), and the gain per comparison."""
+    """The likeliest two groups: which episodes are the majority by pairs (C,), and the gain per comparison.
+
+    Comparisons count by the pairs (C,) of both episodes: many short episodes are no more than a few long ones.
+    """
     count = len(logs)
-    squares = logs**2
+    weights = np.outer(pairs, pairs) * (count * (count - 1) / max(1.0, float(pairs.sum() ** 2 - (pairs**2).sum())))
+    np.fill_diagonal(weights, 0.0)
     best, group = -np.inf, np.ones(count, np.bool_)
     for start in range(count):
         row = logs[start].copy()
         row[start] = -np.inf
         order = np.argsort(row, kind="stable")
-        values = _prefix_likelihoods(logs[np.ix_(order, order)], squares[np.ix_(order, order)])
+        values = _prefix_likelihoods(logs[np.ix_(order, order)], weights[np.ix_(order, order)])
         if values.max() > best:
             best, group = float(values.max()), np.zeros(count, np.bool_)
             group[order[: int(values.argmax()) + 1]] = True
@@ -130,7 +136,7 @@ def two_groups(logs: Floats, pairs: Floats) -> tuple[Flags, float]:
         before = best
         for place in range(count):
             group[place] ^= True
-            likelihood = _likelihood(logs, group) if group.any() and not group.all() else -np.inf
+            likelihood = _likelihood(logs, weights, group) if group.any() and not group.all() else -np.inf
             if likelihood > best:
                 best = likelihood
             else:
@@ -139,39 +145,34 @@ def two_groups(logs: Floats, pairs: Floats) -> tuple[Flags, float]:
             break
     if pairs[group].sum() * 2 < pairs.sum():
         group = ~group
-    gain = best - _likelihood(logs, np.ones(count, np.bool_))
+    gain = best - _likelihood(logs, weights, np.ones(count, np.bool_))
     return group, float(gain / max(1, count * (count - 1)))
 
 
-def _prefix_likelihoods(logs: Floats, squares: Floats) -> Floats:
-    """(C - 1,) of the first 1, 2, ... episodes against the others; the diagonals count as nothing."""
-    count = len(logs)
-    sizes = np.arange(1, count)
+def _prefix_likelihoods(logs: Floats, weights: Floats) -> Floats:
+    """(C - 1,) of the first 1, 2, ... episodes against the others; the weights' diagonal is 0."""
+    last = np.arange(len(logs) - 1)  # the last of those that are first
     sums = []
-    for matrix in (logs, squares):
-        inner = matrix.copy()
-        np.fill_diagonal(inner, 0.0)
-        corner = inner.cumsum(0).cumsum(1)
-        within = corner[sizes - 1, sizes - 1]
-        between = 2 * (corner[sizes - 1, -1] - within)
+    for matrix in (weights, weights * logs, weights * logs**2):
+        corner = matrix.cumsum(0).cumsum(1)
+        within = corner[last, last]
+        between = 2 * (corner[last, -1] - within)
         sums.append((within, between, corner[-1, -1] - within - between))
-    counts = (sizes * (sizes - 1), 2 * sizes * (count - sizes), (count - sizes) * (count - sizes - 1))
-    return np.asarray(sum(_block(total, square, number) for total, square, number in zip(*sums, counts, strict=True)))
+    return np.asarray(sum(_block(*block) for block in zip(*sums, strict=True)))
 
 
-def _likelihood(logs: Floats, group: Flags) -> float:
+def _likelihood(logs: Floats, weights: Floats, group: Flags) -> float:
     """Of two groups, or of one where all are in it."""
+    if group.all():
+        return float(_block(weights.sum(), (weights * logs).sum(), (weights * logs**2).sum()))
     order = np.argsort(~group, kind="stable")
-    size = int(group.sum())
-    if size == len(group):
-        inner = logs[~np.eye(len(logs), dtype=np.bool_)]
-        return float(_block(inner.sum(), (inner**2).sum(), np.asarray(inner.size)))
-    sorted_logs = logs[np.ix_(order, order)]
-    return float(_prefix_likelihoods(sorted_logs, sorted_logs**2)[size - 1])
+    return float(
+        _prefix_likelihoods(logs[np.ix_(order, order)], weights[np.ix_(order, order)])[int(group.sum()) - 1]
+    )
 
 
-def _block(total: Floats, square: Floats, number: Floats) -> Floats:
-    """Log likelihood of so many numbers with this sum and sum of squares, at the likeliest mean and variance."""
-    several = np.maximum(number, 1)
+def _block(weight: Floats, total: Floats, square: Floats) -> Floats:
+    """Log likelihood of numbers with this weight, sum and sum of squares, at the likeliest mean and variance."""
+    several = np.maximum(weight, LEAST_WEIGHT)
     variance = np.maximum(square / several - (total / several) ** 2, 0.0)
-    return -0.5 * number * np.log(variance + LEAST_VARIANCE)
+    return -0.5 * weight * np.log(variance + LEAST_VARIANCE)

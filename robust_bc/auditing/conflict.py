@@ -4,11 +4,14 @@ The policy is a Gaussian process, with the kernel of wide networks and a learned
 majority. It knows how little it knows: its variance v(s) is small where the majority has been, and as large as that of
 all actions elsewhere. So an episode is judged where the majority knows better, and rare states are not held against it:
 
-    score = log( Σ w·(a − f(s))²/v(s) / Σ w ),    w = 1 − v(s)       (actions in units of their deviation)
+    score = Σ w·log(1 + (a − f(s))²/(ν·v(s))) / Σ w,    w = 1 − v(s)       (actions in units of their deviation)
 
-is about 0 for a demonstrator of the majority, wherever it goes, and its limit comes from the majority's own scores,
+is about 0.2 for a demonstrator of the majority, wherever it goes: the negative log likelihood of Student's t with ν
+degrees of freedom, for a few states on a switching line must not outweigh all others. Its limit comes from the
+majority's own scores,
 each by a policy that did not see that episode (cross-fitting). For a single pair, the posterior that its action is not
-of the majority is that of a mixture of Student's t around f(s) and of all actions, with one share for the whole pile.
+of the majority is that of a mixture, with one share for the whole pile: Student's t around f(s) for every column of the
+action, or for all but one, which may be anything (a single actuator may be stuck).
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ STATES_IN_ALL = 200_000
 MOST_STATES, FEWEST_STATES = 200, 10
 PAIRS_AT_A_TIME = 20_000
 LEAST_VARIANCE = 1e-6
+LEAST_SHARE = 1e-3
+"""Of conflicting pairs: without any, no conflict would ever be seen."""
 ROUNDS = 20
 """Of expectation maximisation for one share; it settles in a few."""
 
@@ -43,7 +48,7 @@ Progress = Callable[[float], None]
 class Conflict:
     """What the majority's policies say of N pairs in E episodes."""
 
-    scores: Floats  # (E,) logarithm of the mean squared error in units of its variance
+    scores: Floats  # (E,) mean log(1 + squared error/(ν·variance))
     known: Floats  # (E,) share of the actions' variance that the policy explains in the episode's states
     limit: float
     """From here on a score is beyond what the majority's own episodes have."""
@@ -109,13 +114,13 @@ def conflict(
     scaled, chosen = Scaled.of(demonstrations), settings or AuditSettings()
     generator = np.random.default_rng(seed)
     policies = Policies.of(scaled, majority, chosen, generator)
-    scores, known = episode_scores(scaled, policies)
+    scores, known = episode_scores(scaled, policies, chosen)
     limit, spread = limit_of(scores[majority], chosen)
-    probability, expected = judge_pairs(scaled, policies, demonstrations, chosen)
+    probability, expected = judge_pairs(scaled, policies, demonstrations, chosen, scores <= limit)
     return Conflict(scores, known, limit, spread, probability, expected)
 
 
-def episode_scores(scaled: Scaled, policies: Policies) -> tuple[Floats, Floats]:
+def episode_scores(scaled: Scaled, policies: Policies, settings: AuditSettings) -> tuple[Floats, Floats]:
     """Score and known share (E,) of every episode."""
     grouping = scaled.grouping
     most = int(np.clip(STATES_IN_ALL // len(grouping.names), FEWEST_STATES, MOST_STATES))
@@ -127,11 +132,12 @@ def episode_scores(scaled: Scaled, policies: Policies) -> tuple[Floats, Floats]:
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     asked = np.concatenate(rows)
     means, variances = policies.ask(scaled, asked, np.repeat(np.arange(len(rows)), lengths))
-    errors = ((scaled.actions[asked] - means) ** 2).mean(1)
+    away = (scaled.actions[asked] - means) ** 2 / (settings.tails * variances[:, None])
+    errors = np.log1p(away).mean(1)
     weights = np.clip(1 - variances, 0, 1)
     told = np.add.reduceat(weights, starts)
-    # One state's worth of agreement is added, so that what shares next to nothing is near 0.
-    scores = np.log((np.add.reduceat(weights * errors / variances, starts) + 1) / (told + 1))
+    # One state's worth of nothing is added, so that what shares next to nothing is near 0.
+    scores = np.add.reduceat(weights * errors, starts) / (told + 1)
     return scores, told / lengths
 
 
@@ -146,9 +152,13 @@ def judge_pairs(
     policies: Policies,
     demonstrations: Demonstrations,
     settings: AuditSettings,
+    fair: Flags,
     tell: Progress = lambda share: None,
 ) -> tuple[Floats, Floats]:
-    """Probability of conflict (N,) and expected actions (N, A), in the units of the actions."""
+    """Probability of conflict (N,) and expected actions (N, A), in the units of the actions.
+
+    How many pairs are in conflict at all is learned from the episodes that are `fair` (E,): not bad throughout.
+    """
     pairs, size = len(scaled), scaled.actions.shape[1]
     expected = np.array(demonstrations.actions, np.float64)
     centre, scale = expected[:, scaled.live].mean(0), expected[:, scaled.live].std(0)
@@ -162,15 +172,15 @@ def judge_pairs(
         deviation = np.sqrt(variances)[:, None]
         ours = stats.t.logpdf(away / deviation, settings.tails) - np.log(deviation)
         others = stats.norm.logpdf(scaled.actions[rows], scale=np.sqrt(1 + variances)[:, None])
-        log_odds[rows] = (others - ours).sum(1) / np.sqrt(size)  # the columns of an action are not independent
+        log_odds[rows] = special.logsumexp(others - ours, axis=1) - np.log(size)
         tell((start + len(rows)) / pairs)
-    return share_of(log_odds, settings.first_share), expected
+    return posterior(log_odds, fair[places], settings.first_share), expected
 
 
-def share_of(log_odds: Floats, first: float) -> Floats:
-    """Posterior of the second kind from its log odds (N,), with the likeliest share of that kind."""
+def posterior(log_odds: Floats, counted: Flags, first: float) -> Floats:
+    """Of the second kind from its log odds (N,), with the share that is likeliest for the counted pairs."""
     share = first
     for _ in range(ROUNDS):
-        found = special.expit(log_odds + special.logit(share))
-        share = float(np.clip(found.mean(), 1e-6, 0.5))
+        found = special.expit(log_odds[counted] + special.logit(share))
+        share = float(np.clip(found.mean(), LEAST_SHARE, 0.5))
     return np.asarray(special.expit(log_odds + special.logit(share)))

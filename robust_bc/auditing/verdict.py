@@ -27,6 +27,8 @@ from robust_bc.demonstrations import Demonstrations
 
 STEEPNESS = 4.0
 """Of the probability at the limit, in deviations."""
+LEAST_SCORE = 0.01
+"""Scores below are next to nothing; it keeps their logarithms finite."""
 Progress = Callable[[float, str], None]
 
 
@@ -65,22 +67,32 @@ def judge_episodes(
         return cannot_tell(scaled, demonstrations, "no two episodes agree with each other.")
     tell(0.3, "fitting the majority's policy")
     policies = Policies.of(scaled, majority, settings, generator)
-    scores, known = episode_scores(scaled, policies)
+    scores, known = episode_scores(scaled, policies, settings)
     limit, spread = limit_of(scores[majority], settings)
     aside = scores > limit
     if aside.any() and (~aside).sum() >= 2:
         tell(0.5, "judging once more")
         policies = Policies.of(scaled, ~aside, settings, generator)
-        scores, known = episode_scores(scaled, policies)
+        scores, known = episode_scores(scaled, policies, settings)
         limit, spread = limit_of(scores[~aside], settings)
         aside &= scores > limit
     clean = special.expit(-STEEPNESS * (scores - limit) / spread)
     clean = np.where(known < settings.known, 0.5, clean)
     tell(0.7, "judging pairs")
     conflict, expected = judge_pairs(
-        scaled, policies, demonstrations, settings, lambda share: tell(0.7 + 0.3 * share, "judging pairs")
+        scaled, policies, demonstrations, settings, ~aside, lambda share: tell(0.7 + 0.3 * share, "judging pairs")
     )
-    return Judged(clean, scores, known, conflict, expected, found, _tie(scaled, found, aside, settings))
+    return Judged(clean, ranking(scores, found), known, conflict, expected, found, _tie(scaled, found, aside, settings))
+
+
+def ranking(scores: Floats, found: Agreement) -> Floats:
+    """(E,) the higher, the worse: the mean of conflict and disagreement, both as logarithms.
+
+    Verdicts go by conflict alone, which knows what it does not know; of demonstrators with more or less noise,
+    agreement tells the finer differences.
+    """
+    usual = np.median(found.scores[found.compared[found.majority]])
+    return np.asarray((np.log(scores + LEAST_SCORE) + found.scores - usual) / 2)
 
 
 def _tie(scaled: Scaled, found: Agreement, aside: Flags, settings: AuditSettings) -> str | None:

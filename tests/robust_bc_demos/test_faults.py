@@ -21,7 +21,10 @@ from robust_bc_envs.tasks import find_task
 
 SPACE = spaces.Box(np.array([-1.0, 0.0], np.float32), np.array([1.0, 4.0], np.float32))
 CHEETAH, DRIVING = find_task("halfcheetah"), find_task("lane-driving")
-SHORT = {"halfcheetah": {"max_episode_steps": 40}, "lane-driving": {"length": 40.0, "cars": 1}}
+SHORT: dict[str, dict[str, Any]] = {
+    "halfcheetah": {"max_episode_steps": 40},
+    "lane-driving": {"length": 40.0, "cars": 1},
+}
 
 
 class Counting:
@@ -63,7 +66,10 @@ def test_stuck_is_one_actuator_in_the_middle_of_its_range() -> None:
     done = act(Stuck(Counting(), SPACE, 1), seen)
     assert (done[..., 1] == 2.0).all()
     np.testing.assert_array_equal(done[..., 0], seen[..., 0].astype(np.float32))
-    assert middle(spaces.Box(np.array([1.0, -np.inf]), np.array([np.inf, np.inf]))).tolist() == [1.0, 0.0]
+    assert middle(spaces.Box(np.array([1.0, -np.inf]), np.array([np.inf, np.inf]), dtype=np.float64)).tolist() == [
+        1.0,
+        0.0,
+    ]
 
 
 def test_noise_is_a_share_of_half_the_action_space_and_stays_inside() -> None:

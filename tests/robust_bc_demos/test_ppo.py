@@ -74,24 +74,36 @@ def test_an_adversary_is_trained_on_the_reversed_reward(name: str) -> None:
 
 
 def test_a_medium_teacher_is_the_expert_stopped_half_way(tmp_path: Path) -> None:
-    """Random actions earn about -1200: what the tiny network earns at first is half-way between -2400 and 0."""
+    """Random actions earn about -1200: what the tiny network earns at first is half-way between -2800 and -400."""
     task = replace(TASK, reference=Reference(random=-2800.0, expert=-400.0))
     medium = train(task, tmp_path / "medium", "medium")
-    assert "at least -1600 over 20 episodes: half-way between" in medium.card["training"]["stopped"]
+    assert "half-way from random actions to the good teacher" in medium.card["training"]["stopped"]
     seen: list[NetworkTeacher] = []
 
     def enough(teacher: NetworkTeacher) -> bool:
         seen.append(teacher)
         return False
 
-    with pytest.raises(RobustBCError, match="was not good enough after 512 steps"):
-        TeacherTraining(task, "expert", 0).run(tmp_path / "c", lambda *_: None, enough=enough)
-    whole = TeacherTraining(task, "expert", 0).run(tmp_path / "d", lambda *_: None)
-    assert all(np.array_equal(a, b) for a, b in zip(weights(seen[-1]), weights(whole), strict=True))  # nobody felt it
-    same = [all(np.array_equal(a, b) for a, b in zip(weights(medium), weights(one), strict=True)) for one in seen]
-    assert same.index(True) == medium.card["training"]["steps"] // 64 - 1  # a chunk is an update: 2 x 32 steps
+    for by_updates in (False, True):
+        seen.clear()
+        with pytest.raises(RobustBCError, match="was not good enough after 512 steps"):
+            TeacherTraining(task, "expert", 0).run(
+                tmp_path / str(by_updates), lambda *_: None, enough=enough, by_updates=by_updates
+            )
+        whole = TeacherTraining(task, "expert", 0).run(tmp_path / f"whole-{by_updates}", lambda *_: None)
+        assert all(np.array_equal(a, b) for a, b in zip(weights(seen[-1]), weights(whole), strict=True))  # not felt
+        same = [all(np.array_equal(a, b) for a, b in zip(weights(medium), weights(one), strict=True)) for one in seen]
+        assert same.index(True) == medium.card["training"]["steps"] // 64 - 1  # a chunk is an update: 2 x 32 steps
     with pytest.raises(RobustBCError, match="half-way between random actions and the expert, but the card of task"):
         train(replace(task, reference=None), tmp_path / "none", "medium")
+
+
+def test_a_chunk_that_goes_too_far_is_repeated_update_by_update(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("robust_bc_demos.ppo.CHUNKS", 2)
+    task = replace(TASK, reference=Reference(random=-9000.0, expert=-1000.0))
+    assert train(task, tmp_path / "medium", "medium").card["training"]["steps"] == 64  # of 256 in a chunk
 
 
 def test_the_learning_rate_falls_to_nothing(tmp_path: Path) -> None:
