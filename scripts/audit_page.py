@@ -32,7 +32,7 @@ told which pairs are corrupt, how many there are, or where clean ones are to be 
 compared with the truth. **AUROC** is the probability that a corrupt pair is more suspect than a clean one: 1 is
 perfect, 0.5 is chance. **Average precision** is the mean share of corrupt pairs among the most suspect ones. A cell is
 `mean [95 % interval over seeds, worst seed]`; the best mean is bold. Some settings of the audit were found with labels
-of these tasks: [why-it-works.md](why-it-works.md) says which.
+of these tasks.
 """
 TRAINING = """
 **Filter, then train.** The audit's suspects are dropped as `robust-bc filter --above 0.5` does: whole episodes whose

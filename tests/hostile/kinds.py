@@ -28,6 +28,7 @@ from robust_bc.auditing.verdict import Judged
 from robust_bc.benchmark.audit_cells import AuditCell
 from robust_bc.benchmark.cell_cache import CellCache
 from robust_bc.benchmark.control_cells import Cell, Key, LearningCurve, PairCorrelations
+from robust_bc.cleaning import Cleaning
 from robust_bc.cli.main import main
 from robust_bc.data.json_files import sealed
 from robust_bc.data.minari_files import open_minari
@@ -138,7 +139,9 @@ def filtered(name: str) -> object:
 
 def make_policy(folder: Path) -> None:
     fit(pairs(), method="choicenet", seed=0, device="cpu", **TINY).save(folder / "network")
-    fit(pairs(), method="lgpr", seed=0, device="cpu", metric="learned").save(folder / "process")
+    process = fit(pairs(), method="lgpr", seed=0, device="cpu", metric="learned")
+    process.cleaning = Cleaning(30, 24, 5, (2,), 0.2, "bad", "The audit left out 1 of 5 episodes.")
+    process.save(folder / "process")
 
 
 def pairs() -> Demonstrations:
@@ -371,6 +374,7 @@ KINDS = {
                 *("collect", "--task", "lane-driving", "--teacher", f"{folder}/network", "--episodes", "1"),
                 *("--env", "length=40,cars=0", "--dataset", "our/collected-v0"),
             ],
+            "show": lambda folder: ["show", f"{folder}/process"],
         },
         reseal_pair("config.json", "model.safetensors"),
     ),
