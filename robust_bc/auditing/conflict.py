@@ -11,7 +11,7 @@ degrees of freedom, for a few states on a switching line must not outweigh all o
 majority's own scores,
 each by a policy that did not see that episode (cross-fitting). For a single pair, the posterior that its action is not
 of the majority is that of a mixture, with one share for the whole pile: Student's t around f(s) for every column of the
-action, or for all but one, which may be anything (a single actuator may be stuck).
+action, or for none of them, or for all but one, for a single actuator may be stuck.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from robust_bc.seeding import MemberSeed
 STATES_IN_ALL = 200_000
 """States that are asked about for the scores of episodes, at most 200 and at least 10 of each."""
 MOST_STATES, FEWEST_STATES = 200, 10
+ONE_COLUMN = 0.1
+"""Share of conflicts in which a single column of the action is wrong, and not all of them."""
 MOST_DRAWN_FROM = 5000
 """Pairs that those of a policy are drawn from."""
 PAIRS_AT_A_TIME = 20_000
@@ -182,7 +184,8 @@ def judge_pairs(
         deviation = np.sqrt(variances)[:, None]
         ours = stats.t.logpdf(away / deviation, settings.tails) - np.log(deviation)
         others = stats.norm.logpdf(scaled.actions[rows], scale=np.sqrt(1 + variances)[:, None])
-        log_odds[rows] = special.logsumexp(others - ours, axis=1) - np.log(size)
+        one = special.logsumexp(others - ours, axis=1) + np.log(ONE_COLUMN / size)
+        log_odds[rows] = np.logaddexp((others - ours).sum(1) + np.log(1 - ONE_COLUMN), one)
         known[rows] = np.clip(1 - variances, 0, 1)
         tell((start + len(rows)) / pairs)
     return posterior(log_odds, fair[places], settings.first_share), expected, known

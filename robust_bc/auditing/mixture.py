@@ -1,10 +1,10 @@
-"""Single pairs: which does one smooth policy explain, when another policy may explain the rest?
+"""Single pairs: which of them one smooth policy explains, when another policy may explain the rest.
 
 Episodes can be compared; single pairs cannot, for a pair alone agrees with nothing. An adversary with a policy of its
 own is learned as well as the good demonstrator, and with 40 % of the pairs a network takes up the one here and the
-other there. Nothing but smoothness says that the good policy of one region is the same as that of the next. So a mixture of
-two Gaussian processes and a background, whose shares do not depend on the state (Lázaro-Gredilla, Van Vaerenbergh &
-Lawrence, "Overlapping mixtures of Gaussian processes for the data association problem", 2012),
+other there. Nothing but smoothness says that the good policy of one region is the same as that of the next. So a
+mixture of two Gaussian processes and a background, whose shares do not depend on the state (Lázaro-Gredilla, Van
+Vaerenbergh & Lawrence, "Overlapping mixtures of Gaussian processes for the data association problem", 2012),
 
     p(a | s) = π₁·N(a; f₁(s), v₁(s)) + π₂·N(a; f₂(s), v₂(s)) + π₀·N(a; 0, 1),      fₖ ~ GP
 
@@ -34,7 +34,7 @@ from robust_bc.auditing.verdict import Progress as Telling
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 
-FEWEST, MOST = 50, 500
+FEWEST, MOST = 100, 500
 """Pairs below which nothing can be told, and pairs that the mixture is fitted to: the work grows with their cube."""
 STARTS, GO_ON = 12, 3
 """So many are made, and so many go on. The first gives nearly everything to one process, the others 50 to 70 % of each
@@ -54,6 +54,9 @@ CLEARLY = 1.0
 """Log likelihood per pair by which two processes must explain more than one: two have more to fit with."""
 OFFERED = 2.0
 """The same, up to which pairs of others are offered to it."""
+MIXED, NEAREST = 0.5, 5
+"""How much the pairs of the second policy must be mixed with those of the first, halfway between apart and at random,
+among so many nearest pairs: two parts of one bang-bang policy are apart, and contradict each other nowhere."""
 LEAST_SHARE, LEAST_WEIGHT = 0.01, 1e-3
 LEAST_VARIANCE = 1e-6
 
@@ -113,7 +116,23 @@ def separate(states: Floats, actions: Floats, generator: np.random.Generator) ->
         return Separated(np.ones(len(states), np.bool_), 1.0, None)
     shares = best.responsibilities.mean(1)
     first = best.first
+    if mixing(squared, best.away[first] < CONTRADICTION) < MIXED:
+        return Separated(np.ones(len(states), np.bool_), 1.0, None)
     return Separated(best.away[first] < CONTRADICTION, float(shares[first]), float(shares[1 - first]))
+
+
+def mixing(squared: Floats, agree: Flags) -> float:
+    """How much the pairs that contradict are mixed with the others in the states (n, n): 1 if at random, 0 if apart.
+
+    It is the share of those that agree among the nearest pairs of those that do not, over their share in all.
+    """
+    others = np.flatnonzero(~agree)
+    if len(others) == 0 or not agree.any():
+        return 0.0
+    distances = squared[others].copy()
+    distances[np.arange(len(others)), others] = np.inf
+    nearest = np.argsort(distances, axis=1)[:, :NEAREST]
+    return float(agree[nearest].mean() / agree.mean())
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,8 @@ class AuditSettings:
     folds: int = 4
     """Policies of the majority; each leaves out the episodes that it judges."""
     noticed: float = 4.0
-    """Deviations above the majority's median from which an episode contradicts it: one clean episode in 30,000, if their
-    scores were normal, which they are not."""
+    """Deviations above the majority's median from which an episode contradicts it: one clean episode in 30,000, if
+    their scores were normal, which they are not."""
     least_spread: float = 0.03
     """Smallest deviation of the majority's scores: few episodes may be alike by chance. Clean episodes of the
     development tasks have 0.01 to 0.09 around 0.2; one stuck actuator of six adds 0.15."""

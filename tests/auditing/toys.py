@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc import Demonstrations
 
 Floats = NDArray[np.float64]
-
-QUICK: dict[str, Any] = {"steps": 150, "hidden": (32, 32), "batch_size": 64, "learning_rate": 5e-3}
-"""Networks that judge toys well in a moment."""
 
 
 def smooth(states: Floats) -> Floats:
@@ -30,25 +25,16 @@ def flipped_episodes(rate: float, seed: int = 0, episodes: int = 20, length: int
     return Demonstrations.from_arrays(states, np.where(corrupt[:, None], -shown, shown), index, corrupt=corrupt)
 
 
-def cycle(count: int, height: float, turn: float = 0.0, seed: int = 0) -> Demonstrations:
-    """Single pairs around a circle at some height, (cos, sin, height); each leads a tenth of a radian on.
-
-    The action is the direction of the circle there, turned by an angle.
-    """
-    phase = np.sort(np.random.default_rng(seed).uniform(0, 2 * np.pi, count))
-
-    def around(at: Floats) -> Floats:
-        return np.stack([np.cos(at), np.sin(at), np.full(count, height)], 1)
-
-    actions = np.stack([np.cos(phase + turn), np.sin(phase + turn)], 1)
-    return Demonstrations.from_arrays(around(phase), actions, successors=around(phase + 0.1))
-
-
-def together(*parts: Demonstrations) -> Demonstrations:
-    """All pairs in one, each an episode of its own."""
-    successors = [part.successors for part in parts if part.successors is not None]
-    return Demonstrations.from_arrays(
-        np.concatenate([part.observations for part in parts]),
-        np.concatenate([part.actions for part in parts]),
-        successors=np.concatenate(successors) if len(successors) == len(parts) else None,
-    )
+def moving(lag: int = 0, episodes: int = 8, length: int = 100, seed: int = 0, wrong: int = 0) -> Demonstrations:
+    """A point that goes where random actions send it; the first `wrong` episodes, or all, are `lag` rows off."""
+    generator = np.random.default_rng(seed)
+    states, actions, index = [], [], []
+    for episode in range(episodes):
+        pushes = generator.normal(size=(length + 4, 2))
+        places = np.cumsum(np.concatenate([np.zeros((1, 2)), 0.5 * pushes]), axis=0)[:-1]
+        shift = lag if wrong == 0 or episode < wrong else 0
+        rows = np.arange(2, length + 2)
+        states.append(places[rows])
+        actions.append(pushes[rows - shift])  # the push that belongs to a row stands `shift` rows later
+        index.append(np.full(length, episode))
+    return Demonstrations.from_arrays(np.concatenate(states), np.concatenate(actions), np.concatenate(index))

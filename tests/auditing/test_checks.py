@@ -1,0 +1,96 @@
+"""Checks of the recording itself: each fault is found, named by episode and step, and nothing else is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from robust_bc import Demonstrations
+from robust_bc.auditing.alignment import alignment
+from robust_bc.auditing.checks import run_checks
+from tests.auditing.toys import flipped_episodes, moving
+
+
+def changed(observations: object = None, actions: object = None, **more: object) -> Demonstrations:
+    pairs = moving()
+    given = {"observations": pairs.observations, "actions": pairs.actions, "episodes": pairs.episodes, **more}
+    given |= {"observations": observations} if observations is not None else {}
+    given |= {"actions": actions} if actions is not None else {}
+    return Demonstrations.from_arrays(**given)  # type: ignore[arg-type]
+
+
+def found_in(pairs: Demonstrations) -> list[tuple[str, int | None, int | None, bool]]:
+    return [(finding.check, finding.episode, finding.step, finding.spoils) for finding in run_checks(pairs)]
+
+
+def test_a_good_recording_has_no_findings() -> None:
+    assert found_in(moving()) == []
+    assert found_in(flipped_episodes(0.0)) == []
+
+
+def test_duplicated_rows() -> None:
+    pairs = moving()
+    rows = np.concatenate([np.repeat(np.flatnonzero(pairs.episodes == 2), 3), np.flatnonzero(pairs.episodes != 2)])
+    assert found_in(pairs.select(rows)) == [("duplicated-rows", 2, 0, True)]
+    at_rest = np.array(pairs.observations)
+    at_rest[200:290], actions = 0.0, np.array(pairs.actions)
+    actions[200:290] = 0.0
+    assert ("duplicated-rows", 2, 0, True) not in found_in(changed(at_rest, actions))
+
+
+def test_duplicated_episode() -> None:
+    pairs = moving()
+    states, actions = np.array(pairs.observations), np.array(pairs.actions)
+    states[500:600], actions[500:600] = states[100:200], actions[100:200]
+    assert found_in(changed(states, actions)) == [("duplicated-episode", 5, None, False)]
+
+
+@pytest.mark.parametrize("part", ["sensor", "actuator"])
+def test_frozen(part: str) -> None:
+    pairs = moving()
+    values = np.array(pairs.observations if part == "sensor" else pairs.actions)
+    values[330:395, 1] = 0.1234
+    found = found_in(changed(values) if part == "sensor" else changed(actions=values))
+    assert (f"frozen-{part}", 3, 30, False) in found
+    values = np.array(pairs.observations)
+    values[330:395, 1] = values[:, 1].max()  # at the end of its range a sensor may rest
+    assert "frozen-sensor" not in {check for check, *_ in found_in(changed(values))}
+
+
+def test_saturated() -> None:
+    actions = np.clip(moving().actions, -2, 2)
+    actions[420:500] = 2.0
+    space = spaces.Box(-2.0, 2.0, (2,), np.float64)
+    assert ("saturated", 4, 20, False) in found_in(changed(actions=actions, action_space=space))
+
+
+def test_odd_lengths() -> None:
+    pairs = moving()
+    assert found_in(pairs.select(np.r_[0:120, 200:800])) == [("length", 1, None, False)]
+
+
+def test_time_stamps() -> None:
+    times = np.tile(np.arange(100) * 0.1, 8)
+    assert found_in(changed(timestamps=times)) == []
+    times[350:400] += 7.0
+    times[620] = times[619]
+    found = found_in(changed(timestamps=times))
+    assert found == [("timestamps", 6, 20, False), ("timestamps", 3, 50, False)]
+
+
+@pytest.mark.parametrize("lag", [-1, 1])
+def test_a_pile_that_is_off_by_one(lag: int) -> None:
+    told = alignment(moving(lag))
+    assert told is not None
+    assert told.lag == lag
+    assert ("misaligned", None, None, False) in found_in(moving(lag))
+
+
+def test_episodes_that_are_off_by_one() -> None:
+    assert found_in(moving(1, wrong=2)) == [("misaligned", 0, None, True), ("misaligned", 1, None, True)]
+
+
+def test_nothing_can_be_told_of_few_rows() -> None:
+    assert alignment(moving(episodes=2, length=20)) is None
+    assert alignment(flipped_episodes(0.0, episodes=400, length=1)) is None
