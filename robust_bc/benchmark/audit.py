@@ -171,18 +171,16 @@ class AuditRun:
         return CellCache(self.out / "cells" / "found", AuditCell)
 
     def _learns(self, key: Key) -> bool:
-        return self.plan.returns and key.detector == RETURNS_OF
+        return self.plan.returns and key.detector == RETURNS_OF and key.kind != GRADED
 
 
 def run_audits(
     run: AuditRun, jobs: int, progress: Callable[[float, str], None], say: Callable[[str], None]
 ) -> pandas.DataFrame:
     """Compute what is missing, in so many processes. Whatever stops it: the same call goes on from there."""
-    missing = {
-        unit: [key for key, cell in run.known(unit).items() if not run.finished(cell)] for unit in run.plan.units()
-    }
-    units = [unit for unit, keys in missing.items() if keys]
-    total = sum(len(keys) for keys in missing.values())
+    known = {unit: run.known(unit).values() for unit in run.plan.units()}
+    missing = {unit: sum(not run.finished(cell) for cell in cells) for unit, cells in known.items()}
+    units, total = [unit for unit, count in missing.items() if count], sum(missing.values())
     if jobs > 1 and len(units) > 1:
         _in_processes(run, units, min(jobs, len(units)), say, lambda done: progress(done / total, ""))
     else:
