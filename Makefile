@@ -68,7 +68,6 @@ docs: $(VENV)/installed-dev
 	@$(BIN)/python scripts/benchmark_page.py
 	@$(BIN)/python scripts/audit_page.py
 	@$(BIN)/python scripts/choosing_page.py
-	@$(BIN)/python scripts/why_page.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -36,6 +36,8 @@ class Demonstrations:
     """(N,) ground truth for diagnosis and for the oracle. No learner ever reads it."""
     successors: NDArray[np.floating[Any]] | None = field(default=None, repr=False)
     """(N, S) the observation that followed each pair, where that is known: it tells which pairs lead to which."""
+    timestamps: NDArray[np.float64] | None = field(default=None, repr=False)
+    """(N,) when each pair was recorded, in any unit, where that is known: an audit looks for gaps."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "observations", _bounded(self.observations, "observations", "(N, S)"))
@@ -56,6 +58,10 @@ class Demonstrations:
                     f"successors has the shape {self.successors.shape}, but observations has"
                     f" {self.observations.shape}; they must be the same."
                 )
+        if self.timestamps is not None:
+            column = _numbers(np.asarray(self.timestamps).reshape(-1, 1), "timestamps", "(N,)")
+            _same_length("timestamps", len(column), pairs)
+            object.__setattr__(self, "timestamps", _read_only(column[:, 0].astype(np.float64)))
         if self.action_space is not None:
             _check_action_space(self.action_space, self.actions.shape[1])
 
@@ -69,12 +75,13 @@ class Demonstrations:
         action_space: spaces.Box | None = None,
         corrupt: ArrayLike | None = None,
         successors: ArrayLike | None = None,
+        timestamps: ArrayLike | None = None,
     ) -> Demonstrations:
         """Demonstrations from an (N, S) and an (N, A) array.
 
         `episodes` (N,) says which pairs were recorded together; left out, every pair stands alone. With an
         `action_space`, a policy that is fitted to these demonstrations clips its actions to it. `successors` (N, S),
-        the observation after each pair, lets an audit see which pairs lead to which.
+        the observation after each pair, and `timestamps` (N,) go along for those who ask.
         """
         observed = as_numbers(observations, "observations")
         alone = np.arange(len(observed) if observed.ndim else 0)
@@ -85,6 +92,7 @@ class Demonstrations:
             action_space=action_space,
             corrupt=None if corrupt is None else np.asarray(corrupt),
             successors=None if successors is None else as_numbers(successors, "successors"),
+            timestamps=None if timestamps is None else np.asarray(as_numbers(timestamps, "timestamps"), np.float64),
         )
 
     @classmethod
@@ -118,6 +126,7 @@ class Demonstrations:
             action_space=self.action_space,
             corrupt=None if self.corrupt is None else self.corrupt[chosen],
             successors=None if self.successors is None else self.successors[chosen],
+            timestamps=None if self.timestamps is None else self.timestamps[chosen],
         )
 
     def clean(self) -> Demonstrations:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from robust_bc.auditing.audits import audit
+from robust_bc.cleaning import Cleaning
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.devices import resolve_device
 from robust_bc.errors import RobustBCError
@@ -23,22 +25,26 @@ from robust_bc.policy import Policy
 from robust_bc.seeding import MemberSeed, check_seed
 from robust_bc.training.data import make_fleet_data
 from robust_bc.training.history import History
-from robust_bc.training.trainer import Trainer, opening_blocks
+from robust_bc.training.trainer import Trainer
 
 LARGEST_FLEET = 64
 """Networks of different policies that are trained together; it bounds the memory of a benchmark's column."""
+AUDIT_STEPS = 500
+"""Steps that an audit counts as; only for progress bars."""
 
 
 @dataclass(frozen=True)
 class Progress:
     """How far a fit is: steps done and in all, and the mean loss of the latest block.
 
-    Of methods that are computed in one go, a policy is a step, and there is no loss.
+    Of methods that are computed in one go, a policy is a step, or as many as its audit, and there is no loss.
     """
 
     done: int
     total: int
     loss: float | None
+    note: str = ""
+    """What an audit is doing."""
 
 
 ProgressCallback = Callable[[Progress], None]
@@ -51,15 +57,17 @@ def fit(
     seed: int = 0,
     device: str | torch.device = "auto",
     progress: ProgressCallback | None = None,
+    clean: bool = False,
     **settings: Any,
 ) -> Policy:
     """Fit a policy to demonstrations of mixed quality.
 
-    `members` above 1 gives an ensemble whose actions are averaged. `settings` are those of the method
+    With `clean`, it learns from what an audit keeps (`audit.keep()`), and `policy.cleaning` tells what was left out
+    and why. `members` above 1 gives an ensemble whose actions are averaged. `settings` are those of the method
     (`robust-bc methods` lists the methods, `robust-bc train --method M --help` the settings of one). The same seed
     gives the same policy, to the bit on the same machine.
     """
-    return fit_fleet([demonstrations], method, members, [seed], device, progress, **settings)[0]
+    return fit_fleet([demonstrations], method, members, [seed], device, progress, clean, **settings)[0]
 
 
 def fit_fleet(
@@ -69,13 +77,15 @@ def fit_fleet(
     seeds: Sequence[int] | None = None,
     device: str | torch.device = "auto",
     progress: ProgressCallback | None = None,
+    clean: bool = False,
     **settings: Any,
 ) -> list[Policy]:
     """Fit one policy to each of many demonstrations of the same shape, all at once.
 
     Every policy depends on its own demonstrations and seed only (0, 1, 2, ... unless given), not on its company.
+    With `clean`, each data set has an audit of its own, with the seed of its policy.
     """
-    plan = FitPlan.make(demonstrations, method, members, seeds, device, settings)
+    plan = FitPlan.make(demonstrations, method, members, seeds, device, settings, clean)
     tell = progress or (lambda state: None)
     return list(plan.computed(tell) if isinstance(plan.method, DirectMethod) else _trained(plan, tell))
 
@@ -83,11 +93,11 @@ def fit_fleet(
 def _trained(plan: FitPlan, progress: ProgressCallback) -> Iterator[Policy]:
     """Networks in fleets as large as memory allows, one fleet after another."""
     steps = plan.network_settings.steps
-    asked = plan.network_settings.steps_before
+    asked = plan.audit_steps
     group = max(1, LARGEST_FLEET // plan.networks_per_policy)
     groups = [range(start, min(start + group, len(plan.seeds))) for start in range(0, len(plan.seeds), group)]
     total = asked + len(groups) * steps
-    plan = plan.chosen(lambda share: progress(Progress(round(share * asked), total, None)))
+    plan = plan.cleaned(total, progress)
     for number, which in enumerate(groups):
         trainer = plan.trainer(which)
         before = asked + number * steps
@@ -110,6 +120,9 @@ class FitPlan:
     members: int
     seeds: Sequence[int]
     device: torch.device
+    clean: bool = False
+    cleanings: Sequence[Cleaning] | None = None
+    """One for each demonstrations, after they were cleaned."""
 
     @classmethod
     def make(
@@ -120,6 +133,7 @@ class FitPlan:
         seeds: Sequence[int] | None,
         device: str | torch.device,
         settings: dict[str, Any],
+        clean: bool = False,
     ) -> FitPlan:
         """Check what was asked for before anything is computed."""
         if not demonstrations:
@@ -132,6 +146,8 @@ class FitPlan:
             )
         if isinstance(members, bool) or not isinstance(members, int | np.integer) or members < 1:
             raise RobustBCError(f"members must be a whole number of at least 1, but it is {members!r}.")
+        if not isinstance(clean, bool | np.bool_):
+            raise RobustBCError(f"clean must be true or false, but it is {clean!r}.")
         chosen = [check_seed(seed) for seed in (range(len(demonstrations)) if seeds is None else seeds)]
         if len(chosen) != len(demonstrations):
             raise RobustBCError(f"seeds has {len(chosen)} entries, but there are {len(demonstrations)} data sets.")
@@ -146,6 +162,7 @@ class FitPlan:
             members=int(members),
             seeds=chosen,
             device=resolve_device(device),
+            clean=bool(clean),
         )
 
     @property
@@ -159,12 +176,17 @@ class FitPlan:
     def networks_per_policy(self) -> int:
         return self.members * self.network_settings.restarts * self.network_settings.peers
 
+    @property
+    def audit_steps(self) -> int:
+        """Steps that cleaning counts as."""
+        return AUDIT_STEPS * len(self.seeds) if self.clean else 0
+
     def computed(self, progress: ProgressCallback) -> Iterator[Policy]:
         """The policies of a method that is computed in one go, one after another."""
-        asked = self.settings.steps_before
-        total = asked + len(self.seeds)
-        plan = self.chosen(lambda share: progress(Progress(round(share * asked), total, None)))
-        yield from plan._computed(lambda done: progress(Progress(asked + done, total, None)))
+        asked, each = self.audit_steps, AUDIT_STEPS if self.clean else 1
+        total = asked + each * len(self.seeds)
+        plan = self.cleaned(total, progress)
+        yield from plan._computed(lambda done: progress(Progress(asked + each * done, total, None)))
 
     def _computed(self, progress: Callable[[int], None]) -> Iterator[Policy]:
         assert isinstance(self.method, DirectMethod)
@@ -178,13 +200,28 @@ class FitPlan:
             progress(policy + 1)
             yield self._policy(policy, model, None)
 
-    def chosen(self, progress: Callable[[float], None]) -> FitPlan:
-        """The same plan with the pairs that its method learns from, which some methods choose first."""
-        pairs = self.method.choose(self.settings, self.demonstrations, self.seeds, self.device, progress)
-        if pairs is self.demonstrations:
+    def cleaned(self, total: int, progress: ProgressCallback) -> FitPlan:
+        """The same plan with the pairs that an audit keeps, if cleaning was asked for."""
+        if not self.clean:
             return self
-        scaling = self.settings.action_scaling
-        return replace(self, demonstrations=pairs, normalisations=[Normalisation.of(d, scaling) for d in pairs])
+        found: dict[tuple[int, int], tuple[Demonstrations, Cleaning]] = {}  # a fleet may have the same pairs twice
+        places = [(id(pairs), seed) for pairs, seed in zip(self.demonstrations, self.seeds, strict=True)]
+        for number, (place, pairs) in enumerate(zip(places, self.demonstrations, strict=True)):
+
+            def report(share: float, note: str, number: int = number) -> None:
+                progress(Progress(round((number + share) * AUDIT_STEPS), total, None, note))
+
+            if place not in found:
+                said = audit(pairs, self.seeds[number], report)
+                found[place] = pairs.select(said.keep()), Cleaning.of(said)
+            report(1.0, "")
+        kept = [found[place][0] for place in places]
+        return replace(
+            self,
+            demonstrations=kept,
+            normalisations=[Normalisation.of(pairs, self.settings.action_scaling) for pairs in kept],
+            cleanings=[found[place][1] for place in places],
+        )
 
     def trainer(self, which: Sequence[int]) -> Trainer:
         """A trainer for these policies: their members side by side, the restarts of each, and the peers of those."""
@@ -205,9 +242,6 @@ class FitPlan:
             held_out,
             lambda rows, seed: method.share_out(settings, rows, seed),
             self.device,
-            [method.shown_first(settings, self.demonstrations[policy], self.seeds[policy]) for policy in which]
-            if opening_blocks(settings) > 0
-            else None,
         )
         return Trainer(method, settings, data, [seed for _, seed in networks], self.device)
 
@@ -251,4 +285,5 @@ class FitPlan:
             self.device,
             history,
             len(self.demonstrations[policy]),
+            None if self.cleanings is None else self.cleanings[policy],
         )

@@ -19,6 +19,7 @@ from robust_bc.model import Model
 from robust_bc.normalisation import Normalisation
 
 if TYPE_CHECKING:
+    from robust_bc.cleaning import Cleaning
     from robust_bc.methods.base import Method
     from robust_bc.methods.settings import Settings
     from robust_bc.training.history import History
@@ -52,6 +53,7 @@ class Policy:
         device: torch.device,
         history: History | None = None,
         learned_from: int | None = None,
+        cleaning: Cleaning | None = None,
     ) -> None:
         self.method = method
         self.settings = settings
@@ -61,7 +63,9 @@ class Policy:
         self.history = history
         """How training went; None for a policy that was loaded from a folder, or computed in one go."""
         self.learned_from = learned_from
-        """Pairs that its method chose to learn from, held-out ones included; None for a policy from a folder."""
+        """Pairs that it learned from, held-out ones included; None for a policy from a folder without cleaning."""
+        self.cleaning = cleaning
+        """What an audit left out before and why; None if no cleaning was asked for."""
         self._model = model.to(device).requires_grad_(False).eval()
         self.networks = self._model.members
         """Fitted models whose actions are averaged: several for each member where peers make up one."""
@@ -75,10 +79,26 @@ class Policy:
         self._generator = torch.Generator().manual_seed(0)
 
     def __repr__(self) -> str:
+        cleaned = "" if self.cleaning is None else f", cleaning={self.cleaning.left_out!r}"
         return (
             f"Policy(method={self.method.name!r}, members={self.members},"
-            f" observations={self.observation_size}, actions={self.action_size}, device='{self.device}')"
+            f" observations={self.observation_size}, actions={self.action_size}, device='{self.device}'{cleaned})"
         )
+
+    @property
+    def card(self) -> str:
+        """What it is and what it learned from, in a few lines."""
+        lines = [
+            f"{self.method.name}: {self.method.summary}",
+            f"{self.observation_size} observations, {self.action_size} actions, members: {self.members}",
+        ]
+        if self.cleaning is not None:
+            lines.append(f"learned from {self.cleaning.kept} of {self.cleaning.pairs} pairs. {self.cleaning.reason}")
+        elif self.learned_from is not None:
+            lines.append(f"learned from {self.learned_from} pairs; no cleaning was asked for.")
+        else:
+            lines.append("no cleaning was asked for.")
+        return "\n".join(lines)
 
     @property
     def observation_size(self) -> int:

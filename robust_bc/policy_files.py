@@ -13,6 +13,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from safetensors.torch import save
 
+from robust_bc.cleaning import Cleaning
 from robust_bc.data.described_tensors import DescribedTensors
 from robust_bc.data.tensor_files import Expected, Tensors
 from robust_bc.devices import resolve_device
@@ -43,6 +44,7 @@ class PolicyConfig:
     """None for a side without a bound, and for a policy that knows no action space."""
     action_high: tuple[float | None, ...] | None
     action_type: ActionType | None
+    cleaning: Cleaning | None = None
 
 
 def save_policy(policy: Policy, folder: Path) -> Path:
@@ -63,6 +65,8 @@ def save_policy(policy: Policy, folder: Path) -> Path:
         "action_high": None if space is None else _bounds(space.high),
         "action_type": None if space is None else str(space.dtype),
     }
+    if policy.cleaning is not None:
+        config["cleaning"] = asdict(policy.cleaning)
     return FILES.write(folder, config, save(tensors))
 
 
@@ -96,7 +100,9 @@ def load_policy(folder: str | Path, device: str | torch.device = "auto") -> Poli
         model.check_loaded()
         normalisation = _normalisation(found)
         space = _action_space(config)
-        return Policy(method, settings, model, normalisation, space, chosen)
+        cleaning = config.cleaning
+        kept = None if cleaning is None else cleaning.kept
+        return Policy(method, settings, model, normalisation, space, chosen, learned_from=kept, cleaning=cleaning)
     except RobustBCError as problem:
         raise DamagedFileError(f"'{place}' cannot be used: {problem}") from problem
     except (KeyError, TypeError, ValueError, OverflowError, RuntimeError) as problem:  # shapes beyond all measure

@@ -43,6 +43,7 @@ def train_run(
     members: int = 1,
     seed: int = 0,
     device: str = "auto",
+    clean: bool = False,
     resume: bool = False,
     checkpoint_seconds: float = 10.0,
     progress: ProgressCallback | None = None,
@@ -53,11 +54,12 @@ def train_run(
 
     A run that was interrupted or killed goes on from its last checkpoint with `resume`, to the same bits as one that
     was never stopped; when checkpoints were written makes no difference. From a damaged checkpoint it begins anew, and
-    `say` is told so. Without `resume`, a folder that already has a run is left alone.
+    `say` is told so. Without `resume`, a folder that already has a run is left alone. With `clean`, an audit comes
+    first, also of a run that goes on: the same seed keeps the same pairs.
     """
     if not checkpoint_seconds >= 0:
         raise RobustBCError(f"checkpoint_seconds must be 0 or more, but it is {checkpoint_seconds}.")
-    plan = FitPlan.make([demonstrations], method, members, [seed], device, settings)
+    plan = FitPlan.make([demonstrations], method, members, [seed], device, settings, clean)
     about = _describe(plan, source)
     _claim(folder, about, resume)
     tell = progress or (lambda state: None)
@@ -67,7 +69,9 @@ def train_run(
     else:
         policy = _train(folder, plan, about, resume, checkpoint_seconds, tell, say)
     policy.save(folder / POLICY_FOLDER)
-    write_json(folder / RUN_FILE, {**about, "learned_from": policy.learned_from, "finished": True})
+    cleaning = None if policy.cleaning is None else asdict(policy.cleaning)
+    learned = {"learned_from": policy.learned_from, "cleaning": cleaning}
+    write_json(folder / RUN_FILE, {**about, **learned, "finished": True})
     return policy
 
 
@@ -81,9 +85,9 @@ def _train(
     say: Callable[[str], None],
 ) -> Policy:
     """Train networks with checkpoints, from the last one with `resume`."""
-    before = plan.network_settings.steps_before
+    before = plan.audit_steps
     total = before + plan.network_settings.steps
-    plan = plan.chosen(lambda share: progress(Progress(round(share * before), total, None)))
+    plan = plan.cleaned(total, progress)
     trainer = plan.trainer([0])
     mark = fingerprint(plan.demonstrations, trainer)
     checkpoint = folder / CHECKPOINT_FILE
@@ -130,6 +134,7 @@ def _describe(plan: FitPlan, source: str) -> dict[str, Any]:
         "settings": asdict(plan.settings),
         "members": plan.members,
         "seed": plan.seeds[0],
+        "clean": plan.clean,
         "device": str(plan.device),
         "versions": {
             "robust_bc": robust_bc.__version__,
@@ -176,6 +181,7 @@ class RunDescription:
     members: int
     seed: int
     settings: dict[str, Any]
+    clean: bool = False
 
 
 _IDENTITY = {
@@ -184,6 +190,7 @@ _IDENTITY = {
     "method": "method",
     "members": "number of members",
     "seed": "seed",
+    "clean": "choice of clean",
 }
 
 

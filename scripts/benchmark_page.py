@@ -1,7 +1,6 @@
 """Writes docs/benchmark.md and other pages of tables, with their figures, from runs of the control benchmarks.
 
-python scripts/benchmark_page.py [--pages benchmark baselines baselines-driving self-cleaning self-cleaning-networks
-    choicenet-duel]
+python scripts/benchmark_page.py [--pages benchmark baselines baselines-driving]
 
 Finished cells in runs/ are kept: what was interrupted goes on, and what is finished is only written anew.
 """
@@ -42,7 +41,7 @@ UNITS = {
 """Beside the figures' axes."""
 SHORT = {"collision": "collision", "lane_deviation_rms": "deviation", "off_road": "off the road"}
 """Titles of narrow panels."""
-COLOURS = {**dict.fromkeys(OURS, HERO), ORACLE: REFERENCE, EXPERT: REFERENCE}
+COLOURS = {OURS: HERO, ORACLE: REFERENCE, EXPERT: REFERENCE}
 MOST_LINES = 8
 """More methods than these are drawn as dots, a line for each, because nobody can tell their curves apart."""
 TEXTS = Path(__file__).parent / "benchmark_pages"
@@ -101,55 +100,8 @@ PAGES = {
             ),
         ),
     ),
-    "self-cleaning": DocsPage(
-        "Self-cleaning training",
-        (
-            Part(
-                "MuJoCo",
-                "self-cleaning",
-                "robust-bc benchmark mujoco --methods mlp,gpr-clean --out runs/benchmark-mujoco-clean",
-            ),
-            Part(
-                "Walker2d at 40 % on seeds that had no part in it",
-                "self-cleaning-fresh",
-                "robust-bc benchmark mujoco --tasks walker2d --methods mlp,gpr-clean --hows relabel,rollout --rates 0.4"
-                " --seed 110 --out runs/benchmark-mujoco-others",
-            ),
-        ),
-    ),
-    "self-cleaning-networks": DocsPage(
-        "Self-cleaning with networks, and on the road",
-        (
-            Part(
-                "With networks in place of the Gaussian process",
-                "self-cleaning-networks",
-                "robust-bc benchmark mujoco --tasks halfcheetah --hows rollout,relabel"
-                " --methods mlp,choicenet,choicenet-clean,gpr-clean --rates 0.3 --seeds 3 --episodes 20"
-                " --out runs/benchmark-mujoco-networks",
-            ),
-            Part(
-                "Lane driving",
-                "self-cleaning-driving",
-                "robust-bc benchmark driving --methods mlp,choicenet,choicenet-clean,gpr-clean --rates 0,0.3 --seeds 3"
-                " --episodes 100 --out runs/benchmark-driving-clean",
-            ),
-        ),
-    ),
-    "choicenet-duel": DocsPage(
-        "ChoiceNet that begins with a duel",
-        (
-            Part(
-                "MuJoCo",
-                "choicenet-duel",
-                "robust-bc benchmark mujoco --methods mlp,choicenet,choicenet-duel --rates 0.3,0.4"
-                " --out runs/benchmark-mujoco-duel",
-            ),
-        ),
-    ),
 }
-PageName = Literal[
-    "benchmark", "baselines", "baselines-driving", "self-cleaning", "self-cleaning-networks", "choicenet-duel"
-]
+PageName = Literal["benchmark", "baselines", "baselines-driving"]
 
 
 def main(pages: tuple[PageName, ...] = get_args(PageName)) -> None:

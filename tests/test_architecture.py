@@ -42,6 +42,31 @@ def test_dependencies_point_one_way(package: str) -> None:
         assert not imported(path) & forbidden, path
 
 
+def test_nothing_that_fitting_needs_imports_fitting() -> None:
+    """Cleaning makes `fitting` import the audit; neither it nor what it needs may import back, in a function either."""
+    core = PACKAGES["robust_bc"]
+
+    def needed(path: Path) -> set[Path]:
+        names: set[str] = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        places = [core.parent / name.replace(".", "/") for name in names if name.startswith("robust_bc.")]
+        found = {place.with_suffix(".py") for place in places} | {place / "__init__.py" for place in places}
+        return {place for place in found if place.exists()}
+
+    start, seen = core / "fitting.py", set[Path]()
+    waiting = needed(start)
+    while waiting:
+        path = waiting.pop()
+        seen.add(path)
+        waiting |= needed(path) - seen
+    assert core / "auditing" / "audits.py" in seen
+    assert start not in seen
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_file_opens_with_a_sentence(package: str) -> None:
     for path in PACKAGES[package].rglob("*.py"):

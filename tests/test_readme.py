@@ -47,9 +47,9 @@ def test_the_audit_finds_what_the_readme_says(tmp_path: Path, monkeypatch: pytes
     commands = re.findall(r"^    robust-bc (.*)$", part, re.MULTILINE)
     assert [command.split()[0] for command in commands] == ["mix", "audit", "filter", "train", "train", "evaluate"]
     said = [run(command, tmp_path) for command in commands[:3]]
-    (sentence,) = re.findall(r"`(3 of 10 episodes and .*?)`", README)
+    (sentence,) = re.findall(r"`(3 of 10 episodes are bad.*?)`", README)
     assert sentence in " ".join(said[1].split())
-    assert "dropped 3 of 10 episodes" in said[2]
+    assert "Left out 3 of 10 episodes" in said[2]
 
 
 @pytest.mark.slow

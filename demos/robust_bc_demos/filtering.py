@@ -1,22 +1,20 @@
-"""Filtering: a new dataset without the pairs or episodes that an audit found to be bad."""
+"""Filtering: a new dataset without the episodes, or pairs, that an audit found to be bad."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.auditing.pooling import PARTLY_BAD, worth_keeping
 from robust_bc.auditing.results import Audit
 from robust_bc.auditing.sources import UNKNOWN, source_of
+from robust_bc.auditing.wording import reason
 from robust_bc.data.minari_demonstrations import has_labels, read_labels, read_minari, read_noise
 from robust_bc.data.minari_files import RecordedDataset, StoredEpisode, open_minari
-from robust_bc.demonstrations import MINIMUM_PAIRS
 from robust_bc.errors import RobustBCError
 from robust_bc.rollouts import Episode
 from robust_bc.training.checkpoint import pairs_digest
@@ -24,52 +22,21 @@ from robust_bc_demos.carried_over import history, infos_between, origin
 from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, write_dataset
 from robust_bc_envs.tasks import CARDS
 
-Unit = Literal["auto", "episode", "pair"]
-UNITS = ("auto", "episode", "pair")
 OWN_ENTRIES = {"id", "seed", "total_steps", "source", "teacher"}
 """Of an episode's metadata; the others, such as its return, hold for the whole episode only."""
+SINGLE_PAIRS = "single bad pairs"
 
 
 @dataclass(frozen=True)
-class FilterRequest:
-    """What to keep: the best share of all pairs, or what is above a quality; one of the two."""
+class LeftOut:
+    """An episode of which something was left out."""
 
-    keep: float | None = None
-    above: float | None = None
-    unit: Unit = "auto"
-    """Whole episodes by their pooled quality, or single pairs; auto takes episodes where they have several steps, and
-    with `above` leaves out the bad pairs of those that are partly bad."""
-
-    def __post_init__(self) -> None:
-        if (self.keep is None) == (self.above is None):
-            raise RobustBCError(
-                "say what to keep by --keep, a share of the pairs, or by --above, a quality; one of them."
-            )
-        if self.keep is not None and not 0 < self.keep <= 1:
-            raise RobustBCError(f"--keep is a share above 0 and at most 1, but it is {self.keep}.")
-        if self.above is not None and not 0 <= self.above < 1:
-            raise RobustBCError(f"--above is a quality from 0 to below 1, but it is {self.above}.")
-        if self.unit not in UNITS:
-            raise RobustBCError(f"there is no unit '{self.unit}'; the units are {', '.join(UNITS)}.")
-
-    def unit_for(self, audit: Audit) -> Literal["episode", "pair"]:
-        """The unit, once the episodes are known."""
-        if self.unit == "auto":
-            return "pair" if audit.single_pairs else "episode"
-        return self.unit
-
-    def words(self, audit: Audit) -> str:
-        """The rule as a person would say it."""
-        units = f"{self.unit_for(audit)}s"
-        if self.keep is not None:
-            return f"the best {units} that make up {self.keep:.4g} of the pairs"
-        partly = ", without the bad pairs of those that are partly bad" if self._cuts(audit) else ""
-        return f"{units} with a quality above {self.above:g}{partly}"
-
-    def _cuts(self, audit: Audit) -> bool:
-        """Whether an episode that stays may lose pairs."""
-        cuts = self.unit == "auto" and self.above is not None and self.above < PARTLY_BAD
-        return cuts and not audit.single_pairs
+    episode: int
+    source: str
+    pairs: int
+    dropped_pairs: int
+    why: str
+    """Its verdict's reason, or that of its single bad pairs."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +57,10 @@ class Filtered:
 
     folder: Path
     kept: NDArray[np.bool_]  # (N,)
-    unit: Literal["episode", "pair"]
+    left_out: list[LeftOut]
+    """In the order of the dataset."""
+    why_kept: str | None
+    """Why nothing was left out, although something is bad or nobody can tell; else None."""
     sources: list[SourceCount]
     """One for each source; a dataset without sources has the one `unknown`, a mix has `mix`."""
     cut_episodes: int
@@ -99,47 +69,16 @@ class Filtered:
     """Episodes of the new dataset."""
 
 
-def kept_pairs(audit: Audit, request: FilterRequest) -> NDArray[np.bool_]:
-    """(N,) which pairs stay."""
-    grouping = audit.grouping
-    if request.unit == "auto" and request.above is not None:
-        return worth_keeping(grouping, audit.quality, request.above)
-    if request.unit_for(audit) == "pair":
-        if request.above is not None:
-            return audit.quality > request.above
-        kept = np.zeros(len(audit), np.bool_)
-        kept[np.argsort(-audit.quality, kind="stable")[: _nearest(request.keep, len(audit))]] = True
-        return kept
-    means = audit.episode_quality[0]
-    if request.above is not None:
-        stays = means > request.above
-    else:
-        # As many of the best as come nearest to the share; one more at a tie, since data is dear.
-        best = np.argsort(-means, kind="stable")
-        passed = np.concatenate([[0], np.cumsum(grouping.lengths[best])])  # (E + 1,)
-        misses = np.abs(passed - _nearest(request.keep, len(audit)))
-        count = len(best) - int(np.argmin(misses[::-1]))
-        stays = np.zeros(len(means), np.bool_)
-        stays[best[:count]] = True
-    kept = np.zeros(len(audit), np.bool_)
-    kept[grouping.order] = np.repeat(stays, grouping.lengths)
-    return kept
-
-
-def _nearest(share: float | None, pairs: int) -> int:
-    return math.floor((share or 0.0) * pairs + 0.5)
-
-
 def filter_dataset(
     source: str | Path,
     audit: Audit,
     name: str,
-    request: FilterRequest,
     *,
+    cut: bool = False,
     overwrite: bool = False,
     command: str = "robust_bc_demos.filtering",
 ) -> Filtered:
-    """Write what stays of a Minari dataset as a new one; what is known of it, its pairs and episodes goes along.
+    """Write what `audit.keep(cut)` says of a Minari dataset as a new one; what is known of it goes along.
 
     Pairs that are dropped out of the middle of an episode split it: each piece is an episode that ends, cut off as by a
     time limit, in the observation that truly came next.
@@ -155,12 +94,8 @@ def filter_dataset(
             f"this audit is of other pairs{f' ({audit.dataset})' if audit.dataset else ''} than those of '{source}';"
             " audit this dataset first."
         )
-    kept = kept_pairs(audit, request)
+    kept = audit.keep(cut)
     left = int(kept.sum())
-    if left < MINIMUM_PAIRS:
-        raise RobustBCError(
-            f"of {len(kept)} pairs {left} would be left, but at least {MINIMUM_PAIRS} are needed; keep more."
-        )
     hidden = _hidden(dataset, kept) if has_labels(dataset) else None
     made_in = dataset.environment  # it may be one that is not installed here, or none that anybody knows
     plan = DatasetPlan(
@@ -169,8 +104,7 @@ def filter_dataset(
         observation_space=dataset.observation_space,
         action_space=dataset.action_space,
         description=(
-            f"{left} of {len(kept)} pairs of {source}: {request.words(audit)} in its audit by {audit.method},"
-            f" seed {audit.seed}{history(dataset)}"
+            f"{left} of {len(kept)} pairs of {source}: {_rule(cut)} by its audit, seed {audit.seed}{history(dataset)}"
         ),
         command=command,
         environment=dataset.metadata.told.env_spec,
@@ -178,7 +112,23 @@ def filter_dataset(
     )
     pieces = _Pieces(dataset, kept)
     written = write_dataset(plan, pieces, overwrite=overwrite, hidden=hidden)
-    return Filtered(written, kept, request.unit_for(audit), pieces.counts(), pieces.cut, pieces.written)
+    left_out = [] if kept.all() else _left_out(audit, kept, pieces.sources)
+    return Filtered(written, kept, left_out, audit.why_kept(cut), pieces.counts(), pieces.cut, pieces.written)
+
+
+def _rule(cut: bool) -> str:
+    return f"all but bad episodes{' and single bad pairs' * cut}"
+
+
+def _left_out(audit: Audit, kept: NDArray[np.bool_], sources: dict[int, str]) -> list[LeftOut]:
+    dropped = audit.grouping.sums((~kept).astype(np.float64))
+    found = []
+    for row in sorted(audit.episode_rows(), key=lambda row: row.episode):
+        gone = int(dropped[np.searchsorted(audit.grouping.names, row.episode)])
+        if gone:
+            why = reason(audit, row) if row.verdict == "bad" else SINGLE_PAIRS
+            found.append(LeftOut(row.episode, sources.get(row.episode, UNKNOWN), row.pairs, gone, why))
+    return found
 
 
 def _hidden(dataset: RecordedDataset, kept: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
@@ -194,11 +144,13 @@ class _Pieces:
     def __init__(self, dataset: RecordedDataset, kept: NDArray[np.bool_]) -> None:
         self.dataset, self.kept = dataset, kept
         self.cut = self.written = 0
+        self.sources: dict[int, str] = {}
         self._counts: dict[str, list[int]] = {}
 
     def __iter__(self) -> Iterator[Recorded]:
         first = 0
-        for episode in self.dataset.episodes(about=True, infos=True):
+        for place, episode in enumerate(self.dataset.episodes(about=True, infos=True)):
+            self.sources[place] = source_of(episode.about)
             mine = self.kept[first : first + len(episode)]
             first += len(episode)
             self._count(source_of(episode.about), mine)

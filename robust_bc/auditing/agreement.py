@@ -166,9 +166,7 @@ def _likelihood(logs: Floats, weights: Floats, group: Flags) -> float:
     if group.all():
         return float(_block(weights.sum(), (weights * logs).sum(), (weights * logs**2).sum()))
     order = np.argsort(~group, kind="stable")
-    return float(
-        _prefix_likelihoods(logs[np.ix_(order, order)], weights[np.ix_(order, order)])[int(group.sum()) - 1]
-    )
+    return float(_prefix_likelihoods(logs[np.ix_(order, order)], weights[np.ix_(order, order)])[int(group.sum()) - 1])
 
 
 def _block(weight: Floats, total: Floats, square: Floats) -> Floats:

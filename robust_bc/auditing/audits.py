@@ -44,10 +44,8 @@ def audit(
     tell = progress or (lambda share, note: None)
     tell(0.0, "checking")
     findings = run_checks(demonstrations, seed)
-    judged = judge(
-        demonstrations, chosen, seed, lambda share, note: tell(CHECKING + (1 - CHECKING) * share, note)
-    )
-    return _audit(demonstrations, judged, findings, chosen, seed).about(
+    judged = judge(demonstrations, chosen, seed, lambda share, note: tell(CHECKING + (1 - CHECKING) * share, note))
+    return assemble(demonstrations, judged, findings, chosen, seed).about(
         dataset, None if sources is None else tuple(sources)
     )
 
@@ -79,13 +77,14 @@ def judge(demonstrations: Demonstrations, settings: AuditSettings, seed: int, te
     return judge_episodes(scaled, demonstrations, settings, seed, tell)
 
 
-def _audit(
+def assemble(
     demonstrations: Demonstrations,
     judged: Judged,
     findings: Sequence[Finding],
     settings: AuditSettings,
     seed: int,
 ) -> Audit:
+    """The audit that its parts lead to."""
     scaled = Scaled.of(demonstrations).grouping
     spoiled = np.isin(scaled.names, [finding.episode for finding in findings if finding.spoils])
     episode_clean = np.where(spoiled, 0.0, judged.episode_clean)

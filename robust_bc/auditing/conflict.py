@@ -23,6 +23,7 @@ import numpy as np
 import torch
 from scipy import special, stats
 
+from robust_bc.auditing.agreement import spread_evenly
 from robust_bc.auditing.scaled import Flags, Floats, Places, Scaled
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.demonstrations import Demonstrations
@@ -34,6 +35,8 @@ from robust_bc.seeding import MemberSeed
 STATES_IN_ALL = 200_000
 """States that are asked about for the scores of episodes, at most 200 and at least 10 of each."""
 MOST_STATES, FEWEST_STATES = 200, 10
+MOST_DRAWN_FROM = 5000
+"""Pairs that those of a policy are drawn from."""
 PAIRS_AT_A_TIME = 20_000
 LEAST_VARIANCE = 1e-6
 LEAST_SHARE = 1e-3
@@ -75,9 +78,7 @@ class Policies:
         models = []
         for fold in range(folds):
             shown = np.concatenate([scaled.episodes[place] for place in members[judge[members] != fold]])
-            if len(shown) > settings.policy_pairs:
-                shown = generator.choice(shown, settings.policy_pairs, replace=False)
-            models.append(fit_policy(scaled, shown))
+            models.append(fit_policy(scaled, drawn_evenly(scaled, shown, settings.policy_pairs, generator)))
         return cls(models, judge)
 
     def ask(self, scaled: Scaled, rows: Places, episodes: Places) -> tuple[Floats, Floats]:
@@ -90,6 +91,15 @@ class Policies:
                 part = mine[start : start + PAIRS_AT_A_TIME]
                 means[part], variances[part] = predict(model, scaled.states[rows[part]])
         return means, variances
+
+
+def drawn_evenly(scaled: Scaled, rows: Places, count: int, generator: np.random.Generator) -> Places:
+    """At most so many of the rows: half at random, and half spread evenly over the states, so that rare ones count."""
+    if len(rows) <= count:
+        return rows
+    some = generator.permutation(rows)[:MOST_DRAWN_FROM]
+    usual, others = some[: count // 2], some[count // 2 :]
+    return np.concatenate([usual, others[spread_evenly(scaled.states[others], count - count // 2)]])
 
 
 def fit_policy(scaled: Scaled, rows: Places) -> GaussianProcesses:
@@ -116,7 +126,7 @@ def conflict(
     policies = Policies.of(scaled, majority, chosen, generator)
     scores, known = episode_scores(scaled, policies, chosen)
     limit, spread = limit_of(scores[majority], chosen)
-    probability, expected = judge_pairs(scaled, policies, demonstrations, chosen, scores <= limit)
+    probability, expected, _ = judge_pairs(scaled, policies, demonstrations, chosen, scores <= limit)
     return Conflict(scores, known, limit, spread, probability, expected)
 
 
@@ -154,8 +164,8 @@ def judge_pairs(
     settings: AuditSettings,
     fair: Flags,
     tell: Progress = lambda share: None,
-) -> tuple[Floats, Floats]:
-    """Probability of conflict (N,) and expected actions (N, A), in the units of the actions.
+) -> tuple[Floats, Floats, Floats]:
+    """Probability of conflict (N,), expected actions (N, A) in their own units, and how much is known there (N,).
 
     How many pairs are in conflict at all is learned from the episodes that are `fair` (E,): not bad throughout.
     """
@@ -163,7 +173,7 @@ def judge_pairs(
     expected = np.array(demonstrations.actions, np.float64)
     centre, scale = expected[:, scaled.live].mean(0), expected[:, scaled.live].std(0)
     places = scaled.grouping.places
-    log_odds = np.empty(pairs)
+    log_odds, known = np.empty(pairs), np.empty(pairs)
     for start in range(0, pairs, PAIRS_AT_A_TIME):
         rows = np.arange(start, min(pairs, start + PAIRS_AT_A_TIME))
         means, variances = policies.ask(scaled, rows, places[rows])
@@ -173,8 +183,9 @@ def judge_pairs(
         ours = stats.t.logpdf(away / deviation, settings.tails) - np.log(deviation)
         others = stats.norm.logpdf(scaled.actions[rows], scale=np.sqrt(1 + variances)[:, None])
         log_odds[rows] = special.logsumexp(others - ours, axis=1) - np.log(size)
+        known[rows] = np.clip(1 - variances, 0, 1)
         tell((start + len(rows)) / pairs)
-    return posterior(log_odds, fair[places], settings.first_share), expected
+    return posterior(log_odds, fair[places], settings.first_share), expected, known
 
 
 def posterior(log_odds: Floats, counted: Flags, first: float) -> Floats:

@@ -1,13 +1,6 @@
-"""From pairs to episodes and sources: means with 95 % intervals that know that neighbouring steps are alike.
+"""From pairs to episodes and sources: sums and means, and intervals by drawing whole episodes.
 
-Steps that follow each other are judged alike, so T steps of an episode say less than T independent ones. They are
-therefore cut into b = ⌊√T⌋ blocks of equal length, and the interval of an episode's mean is that of the mean of b block
-means, by Student's t with b - 1 degrees of freedom. At the square root both the blocks grow, until they outlast any
-correlation in time, and their number, until their variance is known (Flegal & Jones, "Batch means and spectral variance
-estimators in Markov chain Monte Carlo", 2010). Below four steps there is one block only, whose variance nobody can
-tell; the interval then comes from how much the networks differ that judged the pairs.
-
-Episodes are independent of each other, so the interval of a source, or of all pairs, comes from drawing whole episodes.
+Episodes are independent of each other, their steps are not; so the interval of a source comes from drawing episodes.
 """
 
 from __future__ import annotations
@@ -24,9 +17,6 @@ from robust_bc.evaluation.statistics import CONFIDENCE, RESAMPLED
 MOST_DRAWN = 1000
 """More episodes than this are drawn in so many equal groups: the mean has the same variance, and a million one-step
 episodes take no longer than a thousand."""
-
-PARTLY_BAD = 0.9
-"""Mean quality of an episode below which its pairs are looked at one by one, even if it is good on the whole."""
 
 Floats = NDArray[np.float64]
 
@@ -90,47 +80,14 @@ class Grouping:
         return np.asarray(np.minimum.reduceat(np.where(lowest, self.steps, len(ordered)), self.starts), np.int64)
 
 
-def worth_keeping(grouping: Grouping, quality: Floats, above: float) -> NDArray[np.bool_]:
-    """(N,) pairs of episodes with a mean quality above a limit, without the bad pairs of those that are partly bad."""
-    means = grouping.means(quality)[grouping.places]
-    return np.asarray((means > above) & ((means >= PARTLY_BAD) | (quality > above)))
-
-
-def episode_means(grouping: Grouping, quality: Floats, spread: Floats) -> tuple[Floats, Floats, Floats]:
-    """Mean quality of every episode, and the low and high end of its interval: (E,) each."""
-    means = grouping.means(quality)
-    half = _half_widths(grouping, quality, spread)
-    return means, np.clip(means - half, 0, means), np.clip(means + half, means, 1)
-
-
-def _half_widths(grouping: Grouping, quality: Floats, spread: Floats) -> Floats:
-    lengths = grouping.lengths
-    blocks = np.floor(np.sqrt(lengths)).astype(np.int64)  # (E,), at least 1 each
-    first = np.concatenate([[0], np.cumsum(blocks)[:-1]])
-    # (N,) in the sorted order: the block of each pair, counted through all episodes
-    block = np.repeat(first, lengths) + grouping.steps * np.repeat(blocks, lengths) // np.repeat(lengths, lengths)
-    means = np.bincount(block, quality[grouping.order]) / np.bincount(block)
-    centre = np.add.reduceat(means, first) / blocks
-    squares = np.add.reduceat((means - np.repeat(centre, blocks)) ** 2, first)
-    several = blocks > 1
-    degrees = np.where(several, blocks - 1, 1)
-    error = np.sqrt(squares / degrees / blocks)
-    # The networks that judged a short episode judged all of it: their errors do not average out over its steps.
-    alone = stats.norm.ppf(0.5 + CONFIDENCE / 2) * grouping.means(spread)
-    return np.asarray(np.where(several, stats.t.ppf(0.5 + CONFIDENCE / 2, degrees) * error, alone), np.float64)
-
-
-def pooled(
-    totals: Floats, lengths: NDArray[np.int64], lonely: tuple[float, float] | None = None, seed: int = 0
-) -> Estimate:
+def pooled(totals: Floats, lengths: NDArray[np.int64], seed: int = 0) -> Estimate:
     """The mean over all pairs of E episodes, from the sum (E,) of each, with an interval by drawing episodes.
 
-    `lonely` is the interval for a single episode, which cannot be drawn from; without, it has none but its mean.
+    A single episode cannot be drawn from: its interval is its mean.
     """
     mean = float(totals.sum() / lengths.sum())
     if len(totals) == 1:
-        low, high = (mean, mean) if lonely is None else lonely
-        return Estimate(mean, min(low, mean), max(high, mean))
+        return Estimate(mean, mean, mean)
     groups = np.arange(len(totals)) % MOST_DRAWN
     sums, counts = np.bincount(groups, totals), np.bincount(groups, lengths)
     if np.ptp(sums / counts) == 0:

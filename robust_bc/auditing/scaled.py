@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -44,6 +44,10 @@ class Scaled:
         """The pairs of each episode, in time."""
         grouping = self.grouping
         return np.split(grouping.order, grouping.starts[1:])
+
+    def alone(self) -> Scaled:
+        """The same with every pair as an episode of its own."""
+        return replace(self, grouping=Grouping.of(np.arange(len(self.states))))
 
     def __len__(self) -> int:
         return len(self.states)

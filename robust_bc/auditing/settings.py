@@ -21,9 +21,9 @@ class AuditSettings:
     """Pairs that each policy of the majority learns from: the work grows with their cube."""
     folds: int = 4
     """Policies of the majority; each leaves out the episodes that it judges."""
-    noticed: float = 3.0
-    """Deviations above the majority's median from which an episode contradicts it: one clean episode in 700, if they
-    were normal."""
+    noticed: float = 4.0
+    """Deviations above the majority's median from which an episode contradicts it: one clean episode in 30,000, if their
+    scores were normal, which they are not."""
     least_spread: float = 0.03
     """Smallest deviation of the majority's scores: few episodes may be alike by chance. Clean episodes of the
     development tasks have 0.01 to 0.09 around 0.2; one stuck actuator of six adds 0.15."""
@@ -31,6 +31,11 @@ class AuditSettings:
     """Fewer episodes than this are not compared: of three, no two can be told to be right."""
     shortest_episode: float = 5.0
     """Mean length below which episodes are judged as single pairs: they have too few states to be compared."""
+    small: float = 0.15
+    """Share of the pairs up to which episodes may be bad without being seen as a group; more must show as one."""
+    contrast: float = 0.3
+    """What two groups must gain over one, per comparison, to be seen as such (`Agreement.contrast`): clean piles of 20
+    and more episodes of the development tasks have 0.07 to 0.35."""
     tie: float = 0.52
     """Share of the pairs that the majority must have; below, nobody can tell which side is right."""
     known: float = 0.1
@@ -51,6 +56,6 @@ class AuditSettings:
         for name, least in (("compared", 4), ("states", 2), ("policy_pairs", 20), ("folds", 2), ("fewest_episodes", 3)):
             if getattr(self, name) < least:
                 raise RobustBCError(f"{name} must be at least {least}, but it is {getattr(self, name)}.")
-        for name in ("closest", "known", "doubt", "tie", "first_share"):
+        for name in ("closest", "known", "doubt", "small", "tie", "first_share"):
             if getattr(self, name) > 1:
                 raise RobustBCError(f"{name} is a share of at most 1, but it is {getattr(self, name)}.")

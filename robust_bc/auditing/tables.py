@@ -1,4 +1,4 @@
-"""The tables of an audit, for the page and the console: sources, episodes, moments, and single pairs."""
+"""The tables of an audit's page: sources, episodes, findings of the checks, and single pairs."""
 
 from __future__ import annotations
 
@@ -6,111 +6,117 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robust_bc.auditing.moments import EACH, STEPS, Moment, reason
-from robust_bc.auditing.results import SUSPECT_BELOW, Audit, EpisodeQuality, Estimate
+from robust_bc.auditing.estimates import Estimate
+from robust_bc.auditing.results import Audit, EpisodeRow, Verdict
+from robust_bc.auditing.windows import action_errors
+from robust_bc.auditing.wording import counted, reason
 from robust_bc.report import Cell, Column, Table
+from robust_bc.report.blocks import Tone
 
-SUSPECT = "suspect"
-REASONS = (
-    "Conflict: how much the actions differ from what the others do in such states. Foreign: how likely the states"
-    " belong to another source than most pairs."
-)
+TONES: dict[Verdict, Tone] = {"bad": "bad", "cannot tell": "unsure", "clean": "good"}
+ALL = "all"
 
 
 def source_table(audit: Audit) -> Table:
     """A row for each source, worst first."""
-    columns = [Column("source"), Column("quality", "number", "high"), *_reasons()]
-    columns += [Column(name, "number") for name in ("episodes", "suspect episodes", "pairs", "suspect pairs")]
+    columns = [Column("source"), Column("P(clean)", "number", "high")]
+    columns += [Column(name, "number") for name in ("episodes", "bad episodes", "pairs", "bad pairs")]
     if audit.single_pairs:  # an episode is a pair
         columns = [column for column in columns if "episodes" not in column.name]
     rows = []
-    for row in audit.source_table():
-        cells = [Cell(row.source, row.source), estimate_cell(row.quality), score(row.conflict), score(row.foreign)]
-        episodes = [] if audit.single_pairs else [count(row.episodes), count(row.flagged_episodes)]
-        rows.append([*cells, *episodes, count(row.pairs), count(row.suspect_pairs)])
-    return Table("Sources", columns, rows, f"Quality with its 95 % interval, by drawing whole episodes. {REASONS}")
+    for row in audit.source_rows():
+        episodes = [] if audit.single_pairs else [count(row.episodes), count(row.bad_episodes)]
+        source = Cell(row.source, row.source)
+        rows.append([source, estimate_cell(row.clean), *episodes, count(row.pairs), count(row.bad_pairs)])
+    note = "P(clean): the mean probability of a pair to be clean, with its 95 % interval, by drawing whole episodes."
+    return Table("Sources", columns, rows, note)
 
 
 def episode_table(audit: Audit, most: int) -> Table:
     """A row for each of the worst episodes."""
-    rows = audit.episode_table(most)
-    columns = [Column("episode"), *_source_column(audit), Column("quality", "number", "high"), *_reasons()]
-    columns += [Column("pairs", "number"), Column("worst step", "number"), Column("verdict")]
-    note = f"Quality: the mean over the episode's pairs, with its 95 % interval. {REASONS} {_rest(audit, rows)}"
+    rows = audit.episode_rows(most)
+    columns = [Column("episode"), *_source_column(audit), Column("verdict"), Column("P(clean)", "number", "high")]
+    columns += [Column("score", "number", "low"), Column("conflict", "number", "low"), Column("known", "number")]
+    columns += [Column("pairs", "number"), Column("worst step", "number"), Column("why")]
+    note = (
+        "P(clean): the probability that the episode is clean. Score: how far it is from the majority; the higher, the"
+        " worse. Conflict: the mean probability that its actions are not the majority's. Known: how much of the actions"
+        " the majority's policy explains in its states."
+        f" {_rest(audit, rows)}"
+    )
     return Table("Episodes, worst first", columns, [_episode(audit, row) for row in rows], note.strip())
 
 
-def _episode(audit: Audit, row: EpisodeQuality) -> list[Cell]:
-    source = [] if row.source is None else [Cell(row.source, row.source)]
-    verdict = SUSPECT if row.flagged else ""
+def _episode(audit: Audit, row: EpisodeRow) -> list[Cell]:
+    why = reason(audit, row)
     return [
         Cell(str(row.episode), float(row.episode)),
-        *source,
-        estimate_cell(row.quality),
-        score(row.conflict),
-        score(row.foreign),
+        *([] if row.source is None else [Cell(row.source, row.source)]),
+        Cell(row.verdict, row.clean, tone=TONES[row.verdict]),
+        share(row.clean),
+        Cell(f"{row.score:.2f}".replace("-", "−"), row.score),
+        share(row.conflict),
+        share(row.known),
         count(row.pairs),
         count(row.worst_step),
-        Cell(verdict, verdict),
+        Cell(why, why),
     ]
 
 
-def _rest(audit: Audit, shown: Sequence[EpisodeQuality]) -> str:
-    more = len(audit.grouping.names) - len(shown)
-    if more == 0:
+def _rest(audit: Audit, shown: Sequence[EpisodeRow]) -> str:
+    more = len(audit.verdicts) - len(shown)
+    if not more:
         return ""
-    flagged = int((audit.episode_quality[0] < SUSPECT_BELOW).sum()) - sum(row.flagged for row in shown)
-    suspect = f", {flagged} of them suspect" if flagged else ", none of them suspect"
-    return f"{more} more episodes are better than these{suspect}; all are in `audit.json`."
+    bad = audit.verdicts.count("bad") - sum(row.verdict == "bad" for row in shown)
+    return f"{counted(more, 'more episode')} not shown, {bad or 'none'} of them bad: `load_audit(folder).to_frame()`."
 
 
-def moment_table(moments: Sequence[Moment], with_source: bool) -> Table:
-    """A row for each moment, worst first."""
-    columns = [Column("episode"), *([Column("source")] if with_source else []), Column("steps", "number")]
-    columns += [Column("quality", "number", "high"), *_reasons(), Column("why")]
+def finding_table(audit: Audit, most: int) -> Table:
+    """A row for each finding of the checks; those that spoil an episode first."""
     rows = [
         [
-            Cell(str(moment.episode), float(moment.episode)),
-            *([Cell(str(moment.source), str(moment.source))] if with_source else []),
-            Cell(f"{moment.first}–{moment.last}", float(moment.first)),
-            score(moment.quality),
-            score(moment.conflict),
-            score(moment.foreign),
-            Cell(moment.why, moment.why),
+            Cell(finding.check, finding.check),
+            Cell(ALL, -1.0) if finding.episode is None else Cell(str(finding.episode), float(finding.episode)),
+            Cell(ALL, -1.0) if finding.step is None else count(finding.step),
+            Cell("bad" if finding.spoils else "look at it", tone="bad" if finding.spoils else "unsure"),
+            Cell(finding.what, finding.what),
         ]
-        for moment in moments
+        for finding in sorted(audit.findings, key=lambda finding: not finding.spoils)[:most]
     ]
-    note = (
-        f"The {STEPS} steps in a row, or all of a shorter episode, whose mean quality is the lowest; at most {EACH}"
-        " moments of an episode."
-    )
-    return Table("Worst moments", columns, rows, note)
+    columns = [Column("check"), Column("episode", "number"), Column("step", "number"), Column("so"), Column("what")]
+    more = len(audit.findings) - len(rows)
+    rest = f" {counted(more, 'more finding')} not shown; all are in `audit.json`." if more else ""
+    note = f"Checks look for faults of the recording itself, each by a fixed rule. Steps are counted from 0.{rest}"
+    return Table("What the checks found", columns, rows, note)
 
 
 def pair_table(audit: Audit, most: int) -> Table:
-    """A row for each of the worst pairs, of a dataset of single pairs."""
-    columns = [Column("pair"), *_source_column(audit), Column("quality", "number", "high"), *_reasons(), Column("why")]
-    means, lows, highs = audit.episode_quality
+    """A row for each of the worst pairs, of a dataset of single pairs: its action beside the expected one."""
+    columns = [Column("pair"), *_source_column(audit), Column("verdict"), Column("P(clean)", "number", "high")]
+    columns += [Column("action", "number"), Column("shown", "number"), Column("expected", "number"), Column("why")]
     rows = []
-    for place in np.argsort(means, kind="stable")[:most].tolist():
-        (pair,) = audit.grouping.pairs_of(place).tolist()
-        conflict, foreign = float(audit.conflict[pair]), float(audit.foreign[pair])
-        quality = Estimate(float(means[place]), float(lows[place]), float(highs[place]))
-        source = [] if audit.sources is None else [Cell(audit.sources[place], audit.sources[place])]
-        why = reason(quality.value, conflict, foreign)
+    for row in audit.episode_rows(most):
+        (pair,) = audit.grouping.pairs_of(int(np.searchsorted(audit.grouping.names, row.episode))).tolist()
+        action = int(np.argmax(action_errors(audit, np.array([pair]))))
+        why = reason(audit, row)
         rows.append(
             [
                 Cell(str(pair), float(pair)),
-                *source,
-                estimate_cell(quality),
-                score(conflict),
-                score(foreign),
+                *([] if row.source is None else [Cell(row.source, row.source)]),
+                Cell(row.verdict, row.clean, tone=TONES[row.verdict]),
+                share(row.clean),
+                count(action),
+                number(float(audit.shown[pair, action])),
+                number(float(audit.expected[pair, action])),
                 Cell(why, why),
             ]
         )
     more = len(audit) - len(rows)
-    rest = f" {more} more pairs are better than these; all are in `pairs.safetensors`." if more else ""
-    note = f"The interval is that of the networks that judged the pair. {REASONS}{rest}"
+    rest = f" {counted(more, 'more pair')} not shown: `load_audit(folder).to_frame()`." if more else ""
+    note = (
+        "P(clean): the probability that the pair is clean. Of each action, the number that is farthest from what the"
+        f" majority would do there; actions and pairs are counted from 0.{rest}"
+    )
     return Table("Pairs, worst first", columns, rows, note)
 
 
@@ -118,20 +124,21 @@ def _source_column(audit: Audit) -> list[Column]:
     return [] if audit.sources is None else [Column("source")]
 
 
-def _reasons() -> list[Column]:
-    return [Column("conflict", "number", "low"), Column("foreign", "number", "low")]
-
-
 def estimate_cell(estimate: Estimate) -> Cell:
-    """A score with its interval below."""
+    """A share with its interval below."""
     return Cell(f"{estimate.value:.2f}", estimate.value, f"[{estimate.low:.2f}, {estimate.high:.2f}]")
 
 
-def score(value: float) -> Cell:
-    """A score between 0 and 1."""
+def share(value: float) -> Cell:
+    """A number between 0 and 1."""
     return Cell(f"{value:.2f}", value)
 
 
-def count(number: int) -> Cell:
+def number(value: float) -> Cell:
+    """Any number, to four digits."""
+    return Cell(f"{value:.4g}".replace("-", "−"), value)
+
+
+def count(many: int) -> Cell:
     """A whole number."""
-    return Cell(str(number), float(number))
+    return Cell(str(many), float(many))

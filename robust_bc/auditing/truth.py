@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.auditing.pooling import Floats
 from robust_bc.auditing.results import Audit
+from robust_bc.auditing.scaled import Floats
 from robust_bc.errors import RobustBCError
 
 CORRUPT_FROM = 0.5
@@ -21,21 +21,30 @@ class Truth:
 
     rate: float
     pair_auroc: float | None
+    """Of pairs, by their probability of being clean."""
     pair_average_precision: float | None
     episode_auroc: float | None
+    """Of episodes, by their scores."""
     episode_average_precision: float | None
+    episode_spearman: float | None
+    """Rank correlation of the episodes' scores with the noise of their demonstrators, for a graded mix."""
 
 
-def compare(audit: Audit, corrupt: NDArray[np.bool_]) -> Truth:
-    """An audit beside the truth (N,)."""
-    if corrupt.shape != audit.quality.shape:
-        raise RobustBCError(f"there are {len(corrupt)} labels for {len(audit)} audited pairs.")
+def compare(audit: Audit, corrupt: NDArray[np.bool_], noise: Floats | None = None) -> Truth:
+    """An audit beside the truth (N,), and beside the noise (N,) of a graded mix."""
+    for labels in (corrupt, noise):
+        if labels is not None and labels.shape != (len(audit),):
+            raise RobustBCError(f"there are {len(labels)} labels for {len(audit)} audited pairs.")
     grouping = audit.grouping
     bad_episodes = grouping.means(corrupt.astype(np.float64)) > CORRUPT_FROM
+    of_pairs, of_episodes = told_apart(1 - audit.clean, corrupt), told_apart(audit.scores, bad_episodes)
     return Truth(
-        float(corrupt.mean()),
-        *told_apart(1 - audit.quality, corrupt),
-        *told_apart(1 - audit.episode_quality[0], bad_episodes),
+        rate=float(corrupt.mean()),
+        pair_auroc=of_pairs[0],
+        pair_average_precision=of_pairs[1],
+        episode_auroc=of_episodes[0],
+        episode_average_precision=of_episodes[1],
+        episode_spearman=None if noise is None else rank_correlation(audit.scores, grouping.means(noise)),
     )
 
 
@@ -46,3 +55,12 @@ def told_apart(suspicion: Floats, corrupt: NDArray[np.bool_]) -> tuple[float, fl
     from sklearn.metrics import average_precision_score, roc_auc_score
 
     return float(roc_auc_score(corrupt, suspicion)), float(average_precision_score(corrupt, suspicion))
+
+
+def rank_correlation(one: Floats, other: Floats) -> float | None:
+    """Spearman's, if neither is constant."""
+    if np.ptp(one) == 0 or np.ptp(other) == 0:
+        return None
+    from scipy import stats
+
+    return float(stats.spearmanr(one, other).statistic)

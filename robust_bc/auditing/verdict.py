@@ -79,10 +79,12 @@ def judge_episodes(
     clean = special.expit(-STEEPNESS * (scores - limit) / spread)
     clean = np.where(known < settings.known, 0.5, clean)
     tell(0.7, "judging pairs")
-    conflict, expected = judge_pairs(
+    conflict, expected, _ = judge_pairs(
         scaled, policies, demonstrations, settings, ~aside, lambda share: tell(0.7 + 0.3 * share, "judging pairs")
     )
-    return Judged(clean, ranking(scores, found), known, conflict, expected, found, _tie(scaled, found, aside, settings))
+    return Judged(
+        clean, ranking(scores, found), known, conflict, expected, found, _no_majority(scaled, found, aside, settings)
+    )
 
 
 def ranking(scores: Floats, found: Agreement) -> Floats:
@@ -95,12 +97,18 @@ def ranking(scores: Floats, found: Agreement) -> Floats:
     return np.asarray((np.log(scores + LEAST_SCORE) + found.scores - usual) / 2)
 
 
-def _tie(scaled: Scaled, found: Agreement, aside: Flags, settings: AuditSettings) -> str | None:
+def _no_majority(scaled: Scaled, found: Agreement, aside: Flags, settings: AuditSettings) -> str | None:
     """Why neither side can be told to be right, if so."""
-    lengths = scaled.grouping.lengths[found.compared]
-    share = float(lengths[found.majority].sum() / lengths.sum())
-    against = aside[found.compared] & ~found.majority
-    if share >= settings.tie or not against.any() or lengths[against].sum() < (1 - settings.tie) * lengths.sum():
+    lengths = scaled.grouping.lengths
+    against = float(lengths[aside].sum() / lengths.sum())
+    if against > settings.small and found.contrast < settings.contrast:
+        return (
+            f"episodes with {against:.0%} of the pairs contradict the others, but they do not show as a group of their"
+            " own; more episodes would tell."
+        )
+    compared = lengths[found.compared]
+    share = float(compared[found.majority].sum() / compared.sum())
+    if share >= settings.tie or against < 1 - settings.tie:
         return None
     return (
         f"two groups of about the same size contradict each other ({share:.0%} and {1 - share:.0%} of the pairs),"

@@ -1,11 +1,11 @@
-"""Who stands in a benchmark's table: every method, those that are told the true rate or start anew, and the oracle."""
+"""Who stands in a benchmark's table: every method, what it is told, cleaned before or not, and the oracle."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from robust_bc.demonstrations import Demonstrations
@@ -22,6 +22,8 @@ TOLD = "+rate"
 RATE_SETTING = "rate"
 RESTARTED, RESTARTS = "+restarts", 5
 """`choicenet+restarts` keeps the one of five networks that explains held-out pairs best."""
+CLEANED = "+clean"
+"""`mlp+clean` learns from what an audit keeps; it comes last, as in `choicenet+restarts+clean`."""
 ALL, NEURAL = "all", "neural"
 _COMMON = [field.name for field in dataclasses.fields(NetworkSettings)]
 
@@ -34,6 +36,7 @@ class Contender:
     method: str
     told_rate: bool = False
     restarted: bool = False
+    cleaned: bool = False
     clean_only: bool = False
 
     def takes(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,6 +62,10 @@ def find_contender(name: str) -> Contender:
     """The contender of that name, or an error that lists the known ones."""
     if name == ORACLE:
         return Contender(ORACLE, ORACLE_METHOD, clean_only=True)
+    if name.endswith(CLEANED):
+        bare = name.removesuffix(CLEANED)
+        known = check_method(bare) if bare == ORACLE or bare.endswith(CLEANED) else bare
+        return replace(find_contender(known), name=name, cleaned=True)
     suffix = next((one for one in (TOLD, RESTARTED) if name.endswith(one)), "")
     method = check_method(name.removesuffix(suffix))
     if suffix == RESTARTED:
@@ -74,7 +81,7 @@ def find_contender(name: str) -> Contender:
 
 def fair(name: str) -> bool:
     """Whether a contender knows no more than a person with a pile of demonstrations would."""
-    return not name.endswith(TOLD)
+    return not name.removesuffix(CLEANED).endswith(TOLD)
 
 
 def expand(names: Sequence[str]) -> tuple[str, ...]:
@@ -120,6 +127,7 @@ def fit_contender(
             seeds=[seeds[index] for index in which],
             device=device,
             progress=report,
+            clean=contender.cleaned,
             **contender.settings(given, rate or 0.0),
         )
         fitted |= dict(zip(which, policies, strict=True))
@@ -132,7 +140,8 @@ def settings_in_use(names: Sequence[str], given: Mapping[str, Any] | None = None
     for name in (*names, ORACLE):
         contender = find_contender(name)
         resolved = get_method(contender.method).settings(contender.settings(contender.takes(given or {}), 0.0))
-        found[name] = json.loads(json.dumps(dataclasses.asdict(resolved)))
+        cleaned = {"clean": True} if contender.cleaned else {}
+        found[name] = json.loads(json.dumps({**dataclasses.asdict(resolved), **cleaned}))
     return found
 
 

@@ -10,8 +10,8 @@ from robust_bc.benchmark.contenders import fair, find_contender
 from robust_bc.benchmark.control_rows import SHARE, SMALLER_IS_BETTER, ControlRow, Results, difference
 from robust_bc.benchmark.control_tables import Shown, percent
 
-OURS = ("gpr-clean", "choicenet-clean", "choicenet-duel", "choicenet")
-"""The first of these that takes part is compared with everybody else's methods."""
+OURS = "choicenet"
+"""Our method; whoever is cleaned before learning is ours as well."""
 JUDGED = ("return", "collision", "lane_deviation_rms")
 """Metrics by which it is said who is ahead, where a table shows them."""
 SHOWN_RATE = 0.3
@@ -35,20 +35,26 @@ class Verdict:
 def headlines(results: Results, rows: Sequence[ControlRow], shown: Sequence[Shown]) -> list[str]:
     """Sentences about each judged metric, about shares of the oracle's return and about the paper's numbers."""
     if hero(results) is None:
-        return [f"Neither {' nor '.join(OURS)} has a part in this benchmark, so nothing is said about them."]
+        return [f"Neither {OURS} nor cleaning has a part in this benchmark, so nothing is said about them."]
     found = []
     for metric in shown:
         if metric.metric in JUDGED:
             found += _ahead(results, metric) + _beside_ours(results, metric) + _paper(rows, metric)
     if any(metric.metric == SHARE for metric in shown):
-        for method in OURS:
+        for method in ours(results):
             found += _shares(rows, method)
     return found
 
 
 def hero(results: Results) -> str | None:
-    """Our method in this benchmark."""
-    return next((method for method in OURS if method in results.plan.methods), None)
+    """The first of ours, which is compared with everybody else's methods."""
+    return next(iter(ours(results)), None)
+
+
+def ours(results: Results) -> list[str]:
+    """Our contenders in this benchmark: those that are cleaned, in the order of its tables, and then our method."""
+    methods = results.plan.methods
+    return [name for name in methods if find_contender(name).cleaned and fair(name)] + [OURS] * (OURS in methods)
 
 
 def verdicts(results: Results, metric: str, others: Sequence[str] | None = None) -> list[Verdict]:
@@ -61,7 +67,7 @@ def verdicts(results: Results, metric: str, others: Sequence[str] | None = None)
     if mine is None:
         return []
     if others is None:
-        others = [method for method in plan.methods if find_contender(method).method not in OURS and fair(method)]
+        others = [name for name in plan.methods if _of_others(name)]
     sign = -1 if metric in SMALLER_IS_BETTER else 1
     for task in plan.tasks:
         places = [(how, rate) for how in plan.hows for rate in plan.rates if rate > 0]
@@ -77,6 +83,11 @@ def verdicts(results: Results, metric: str, others: Sequence[str] | None = None)
             place = f"{task} {how} {percent(rate)}" if rate else f"{task} clean"
             judged.append(Verdict(place, rate, all(low > 0 for _, low, _ in bounds), behind))
     return judged
+
+
+def _of_others(name: str) -> bool:
+    contender = find_contender(name)
+    return contender.method != OURS and not contender.cleaned and fair(name)
 
 
 def _ahead(results: Results, shown: Shown) -> list[str]:
@@ -110,7 +121,7 @@ def _ahead(results: Results, shown: Shown) -> list[str]:
 def _beside_ours(results: Results, shown: Shown) -> list[str]:
     """Our method against each of our others."""
     sentences = []
-    for other in (method for method in OURS if method in results.plan.methods and method != hero(results)):
+    for other in ours(results)[1:]:
         judged = verdicts(results, shown.metric, [other])
         if judged:
             better = [verdict.place for verdict in judged if verdict.ahead]

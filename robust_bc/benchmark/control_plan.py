@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 import robust_bc
+from robust_bc.auditing import REVISION
 from robust_bc.benchmark.contenders import ORACLE, ORACLE_METHOD, find_contender
 from robust_bc.benchmark.control_cells import CLEAN, EXPERT, FORMAT, Key
 from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
@@ -112,7 +113,9 @@ class ControlPlan:
         }
         if key.method == EXPERT:
             return common
-        method = get_method(find_contender(key.method).method)
+        contender = find_contender(key.method)
+        method = get_method(contender.method)
         resolved = asdict(method.settings(self.settings_of(key.method, key.rate)))
         fit = {"how": key.how, "rate": key.rate, "pairs": self.pairs, "seed": key.seed, "method_settings": resolved}
-        return common | fit | ({"revision": method.revision} if method.revision else {})
+        revised = {"revision": method.revision} if method.revision else {}
+        return common | fit | revised | ({"audit_revision": REVISION} if contender.cleaned else {})

@@ -87,9 +87,8 @@ def _fit(
     progress: Callable[[float], None],
 ) -> tuple[dict[Key, Policy], dict[Key, str]]:
     """The policies, and a sentence for each that could not be fitted."""
-    name = keys[0].method
-    method, settings = find_contender(name).method, plan.settings_of(name, keys[0].rate)
-    resolved = get_method(method).settings(settings)
+    contender, settings = find_contender(keys[0].method), plan.settings_of(keys[0].method, keys[0].rate)
+    resolved = get_method(contender.method).settings(settings)
     networks = resolved.restarts * resolved.peers if isinstance(resolved, NetworkSettings) else SMALLEST_FLEET
 
     def fit(which: Sequence[int]) -> list[Policy]:
@@ -100,10 +99,11 @@ def _fit(
             padded.append(which[-1])
         return fit_fleet(
             [pairs[index] for index in padded],
-            method=method,
+            method=contender.method,
             seeds=[keys[index].seed for index in padded],
             device=device,
             progress=lambda state: progress(state.done / state.total),
+            clean=contender.cleaned,
             **settings,
         )[: len(which)]
 

@@ -1,4 +1,4 @@
-"""`robust-bc audit`: which demonstrations of a dataset are bad, as tables, files and one page."""
+"""`robust-bc audit`: which demonstrations of a dataset are bad, as a table, files and one page."""
 
 from __future__ import annotations
 
@@ -7,28 +7,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robust_bc.cli.arguments import Device, command_line, parse
-from robust_bc.cli.console import print_json, progress_bar, show
+from robust_bc.cli.arguments import command_line, parse
+from robust_bc.cli.console import print_json, progress_bar, say, show
 from robust_bc.cli.tables import print_table
 from robust_bc.errors import RobustBCError
-from robust_bc.methods import check_method, get_method
 from robust_bc.seeding import check_seed
 
 if TYPE_CHECKING:
     from robust_bc.auditing.results import Audit
     from robust_bc.auditing.truth import Truth
-    from robust_bc.report import Table
+    from robust_bc.data.minari_files import RecordedDataset
+    from robust_bc.demonstrations import Demonstrations
 
-SHOWN = 10
-"""Episodes, or pairs, on the terminal; the page has more, and the files have all."""
-REPORT = "report.html"
+EXIT_TOO_BAD = 1
 
 
 @dataclasses.dataclass(frozen=True)
 class AuditArguments:
-    """Say which demonstrations of a dataset are bad: every pair, episode and source gets a quality from 0 to 1.
+    """Say which demonstrations of a dataset are bad, why, and what cannot be told.
 
-    Writes audit.json, pairs.safetensors and report.html; `robust-bc filter` drops what the audit found.
+    Writes audit.json, pairs.safetensors and report.html; `robust-bc filter` leaves out what is bad.
 
     Example: robust-bc audit --dataset mine/mixed-v0 --out runs/audit
     """
@@ -36,16 +34,24 @@ class AuditArguments:
     dataset: str
     """Minari dataset: its id, or its folder."""
     out: Path
-    """Folder for the results; an audit that is there already is replaced."""
-    method: str = "choicenet"
-    """Method whose networks judge the pairs; `robust-bc methods` lists them."""
+    """Folder for the results."""
     seed: int = 0
     """The same seed gives the same audit."""
-    device: Device = "auto"
-    """Where to compute; auto takes CUDA, then MPS, then the CPU."""
     labels: bool = False
     """Also say how well the audit did, for a mix whose hidden labels tell which pairs are corrupt. The audit itself
     never reads them."""
+    weights: Path | None = None
+    """Also write `index` and `weight` of every pair into this file, .parquet or .csv; the weight is the probability of
+    being clean, or 1 for all if the audit cannot tell."""
+    fail_above: float | None = None
+    """End with exit code 1 if more than this share of the pairs is bad, such as 0.1; all files are written first. If
+    the audit cannot tell, only what the checks found counts."""
+    cut: bool = False
+    """In what to do next, also leave out single bad pairs of good episodes."""
+    resume: bool = False
+    """Go on with an audit of these pairs that was interrupted in this folder."""
+    overwrite: bool = False
+    """Replace a finished audit in this folder, and the file of --weights."""
     json: bool = False
     """Print one JSON object instead of text."""
 
@@ -57,99 +63,117 @@ def run(args: Sequence[str]) -> None:
 
 def execute(arguments: AuditArguments, command: str) -> None:
     """Check everything, audit, then write and print."""
-    check_method(arguments.method)
     check_seed(arguments.seed)
-    from robust_bc.auditing.audits import audit
+    if arguments.fail_above is not None and not 0 <= arguments.fail_above <= 1:
+        raise RobustBCError(f"--fail-above is a share between 0 and 1, but it is {arguments.fail_above}.")
     from robust_bc.auditing.page import audit_page
-    from robust_bc.auditing.sources import read_sources
-    from robust_bc.auditing.storage import FILES, describe
-    from robust_bc.auditing.truth import compare
+    from robust_bc.auditing.resuming import Unfinished
+    from robust_bc.auditing.storage import FILES, PAGE_FILE, describe, save_audit
+    from robust_bc.auditing.weights import write_weights
     from robust_bc.cli.audit_replays import audit_replay
-    from robust_bc.data.minari_demonstrations import read_labels, read_minari
+    from robust_bc.data.minari_demonstrations import read_minari
     from robust_bc.data.minari_files import open_minari
-    from robust_bc.files import write_whole
-    from robust_bc.report import write_page
 
     dataset = open_minari(arguments.dataset)
     demonstrations = read_minari(dataset)
-    labels = read_labels(dataset, len(demonstrations)) if arguments.labels else None
-    _check_judge(arguments, len(demonstrations))
+    labels = _labels(dataset, len(demonstrations)) if arguments.labels else None
+    _check_free(arguments)
+    found = _audited(arguments, command, dataset, demonstrations)
+    truth = None if labels is None else _compared(found, labels)
     out = arguments.out
+    page = audit_page(found, out, command, truth, audit_replay(dataset, found), arguments.cut)
+    save_audit(found, out, page)
+    Unfinished(out, "").forget()
+    written = [str(out / name) for name in (PAGE_FILE, FILES.description_file, FILES.tensors_file)]
+    if arguments.weights is not None:
+        written.append(str(write_weights(found, arguments.weights)))
+    if arguments.json:
+        kept = {"kept_pairs": int(found.keep(arguments.cut).sum()), "why_kept": found.why_kept(arguments.cut)}
+        about = {} if truth is None else {"truth": dataclasses.asdict(truth)}
+        print_json({"command": command, **describe(found), **kept, **about, "files": written})
+    else:
+        _print(found, truth, arguments)
+        for path in written:
+            show(path)
+    _end_if_too_bad(found, arguments.fail_above)
+
+
+def _labels(dataset: RecordedDataset, pairs: int) -> tuple[Any, Any]:
+    from robust_bc.data.minari_demonstrations import read_labels, read_noise
+
+    return read_labels(dataset, pairs), read_noise(dataset, pairs)
+
+
+def _compared(found: Audit, labels: tuple[Any, Any]) -> Truth:
+    from robust_bc.auditing.truth import compare
+
+    return compare(found, *labels)
+
+
+def _check_free(arguments: AuditArguments) -> None:
+    """Nothing is overwritten unasked; what would stop the audit on its way is said before it begins."""
+    from robust_bc.auditing.storage import FILES
+    from robust_bc.auditing.weights import check_weights_path
+
+    allowed = arguments.overwrite or arguments.resume
+    if FILES.is_in(arguments.out) and not allowed:
+        raise RobustBCError(f"'{arguments.out}' has a finished audit; take another folder, or --overwrite.")
+    if arguments.weights is not None and check_weights_path(arguments.weights).exists() and not allowed:
+        raise RobustBCError(f"'{arguments.weights}' is there already; take another file, or --overwrite.")
+
+
+def _audited(
+    arguments: AuditArguments, command: str, dataset: RecordedDataset, demonstrations: Demonstrations
+) -> Audit:
+    """The audit, computed, or as far as it was done before."""
+    from robust_bc.auditing import resuming
+    from robust_bc.auditing.sources import read_sources
+    from robust_bc.auditing.storage import FILES
+    from robust_bc.files import write_whole
+
+    out, sources = arguments.out, read_sources(dataset, demonstrations.episodes)
+    if arguments.resume and FILES.is_in(out) and not arguments.overwrite:
+        done = resuming.finished_audit(out, demonstrations, arguments.seed)
+        if done is None:
+            raise RobustBCError(f"'{out}' has a finished audit of other pairs; take another folder, or --overwrite.")
+        return done.about(arguments.dataset, sources)
     write_whole(out / "command.txt", command + "\n")  # before the work: a folder that cannot be written is said at once
     with progress_bar(f"auditing {arguments.dataset}") as bar:
-        found = audit(
+        return resuming.audit_in_folder(
             demonstrations,
-            method=arguments.method,
+            out,
             seed=arguments.seed,
-            device=arguments.device,
+            resume=arguments.resume,
             progress=bar,
-            sources=read_sources(dataset, demonstrations.episodes),
+            sources=sources,
             dataset=arguments.dataset,
         )
-    truth = None if labels is None else compare(found, labels)
-    found.save(out)
-    write_page(out / REPORT, audit_page(found, _facts(found, command), truth, audit_replay(dataset, found)))
-    written = [str(out / name) for name in (FILES.description_file, FILES.tensors_file, REPORT)]
-    if arguments.json:
-        about = {} if truth is None else {"truth": dataclasses.asdict(truth)}
-        print_json({"command": command, **describe(found), **about, "files": written})
-        return
-    _print(found, truth)
-    for path in written:
-        show(path)
 
 
-def _check_judge(arguments: AuditArguments, pairs: int) -> None:
-    """What would stop the audit on its way is said before it begins, and in terms of the options that there are."""
-    from robust_bc.auditing.audits import judging_settings
-    from robust_bc.devices import resolve_device
-    from robust_bc.gaussian_processes.method import GaussianProcessSettings
+def _end_if_too_bad(found: Audit, limit: float | None) -> None:
+    """An audit that cannot tell fails nobody, but for what the checks found."""
+    from robust_bc.auditing.wording import percent
 
-    resolve_device(arguments.device)
-    settings = get_method(arguments.method).settings(judging_settings(arguments.method, {}))
-    if isinstance(settings, GaussianProcessSettings) and pairs > settings.max_pairs:
-        raise RobustBCError(
-            f"method '{arguments.method}' learns from at most {settings.max_pairs} pairs, but '{arguments.dataset}' has"
-            f" {pairs}, and a judge may have to learn from all of them; let another method judge, such as --method"
-            " choicenet."
-        )
+    bad = found.rate.value if found.undecided is None else found.rate.low
+    if limit is not None and bad > limit:
+        say(f"robust-bc: {percent(bad)} of the pairs are bad, and --fail-above allows {percent(limit)}.")
+        raise SystemExit(EXIT_TOO_BAD)
 
 
-def _facts(found: Audit, command: str) -> dict[str, str]:
-    from datetime import datetime
+def _print(found: Audit, truth: Truth | None, arguments: AuditArguments) -> None:
+    from robust_bc.auditing.tables import source_table
+    from robust_bc.auditing.wording import next_commands, truth_sentences
 
-    from robust_bc.benchmark.machine import machine
-
-    about = machine()
-    pairs = f"{len(found)} single pairs"
-    if not found.single_pairs:
-        pairs = f"{len(found)} in {len(found.grouping.names)} episodes"
-    return {
-        "command": command,
-        "pairs": pairs,
-        "judged by": f"{found.method}, seed {found.seed}",
-        "machine": f"{about['processor']}, {about['cores']} cores",
-        "date": f"{datetime.now().astimezone():%Y-%m-%d %H:%M %Z}",
-    }
-
-
-def _print(found: Audit, truth: Truth | None) -> None:
-    from robust_bc.auditing.tables import episode_table, pair_table, source_table
-    from robust_bc.auditing.wording import headline, truth_sentences
-
-    show(headline(found))
+    for line in str(found).splitlines():
+        show(line)
+    if found.sources is not None:
+        table = source_table(found)
+        rows = [[f"{cell.text} {cell.note}".strip() for cell in row] for row in table.rows]
+        names = [column.name for column in table.columns]
+        print_table(names, rows, numbers=names[1:])
+    show("")
     for sentence in [] if truth is None else truth_sentences(found, truth):
         show(sentence)
-    if found.sources is not None:
-        _print_table(source_table(found))
-    table: Any = pair_table if found.single_pairs else episode_table
-    _print_table(table(found, SHOWN))
-    total = len(found.grouping.names)
-    if total > SHOWN:
-        show(f"the {SHOWN} worst of {total} {'pairs' if found.single_pairs else 'episodes'}; more are on the page:")
-
-
-def _print_table(table: Table) -> None:
-    rows = [[f"{cell.text} {cell.note}".strip() for cell in row] for row in table.rows]
-    numbers = [column.name for column in table.columns if column.kind == "number"]
-    print_table([column.name for column in table.columns], rows, numbers=numbers)
+    sentence, commands = next_commands(found, arguments.out, arguments.cut)
+    for line in (sentence, *(f"    {command}" for command in commands)):
+        show(line)

@@ -11,14 +11,14 @@ from robust_bc.cli.replays import OUTCOMES
 from robust_bc.errors import RobustBCError
 
 if TYPE_CHECKING:
-    from robust_bc.auditing.moments import Moment
-    from robust_bc.auditing.results import Audit, EpisodeQuality
+    from robust_bc.auditing.results import Audit, EpisodeRow
+    from robust_bc.auditing.windows import Window
     from robust_bc.data.minari_files import RecordedDataset
     from robust_bc.recording import Episode
     from robust_bc.report import Block, ReplayEpisode
 
 REPLAYED = 6
-"""The worst episodes, as many as have curves on the page."""
+"""The worst episodes."""
 SAME = 1e-4
 """Metres: recorded observations are float32, and another machine may round otherwise."""
 TITLE = "Replay of the worst episodes"
@@ -30,16 +30,16 @@ def audit_replay(dataset: RecordedDataset, audit: Audit) -> list[Block]:
 
     if dataset.environment is None or dataset.environment.id != LANE_DRIVING:
         return []
-    from robust_bc.auditing.moments import own_moments
+    from robust_bc.auditing.windows import own_windows
     from robust_bc.report import Replay, Text
     from robust_bc_envs.lane_env import make_settings
     from robust_bc_envs.replaying import replay_lane_driving
 
     if audit.single_pairs:
         return [Text(TITLE, ["Single pairs are no episodes, so there is nothing to play."])]
-    rows = audit.episode_table(REPLAYED)
-    worst = [row for row in rows if row.flagged] or rows  # no film of a good one under the title of the bad
-    moments = own_moments(audit, [row.episode for row in worst])
+    rows = audit.episode_rows(REPLAYED)
+    worst = [row for row in rows if row.verdict == "bad"] or rows  # no film of a good one under the title of the bad
+    windows = own_windows(audit, [row.episode for row in worst])
     settings = dict(dataset.environment.kwargs)
     try:
         road_settings = make_settings(settings)
@@ -52,14 +52,14 @@ def audit_replay(dataset: RecordedDataset, audit: Audit) -> list[Block]:
     played: list[ReplayEpisode] = []
     road: dict[str, Any] = {}
     without: list[int] = []
-    for row, moment in zip(worst, moments, strict=True):
+    for row, window in zip(worst, windows, strict=True):
         episode = _recorded(dataset, row.episode)
         outcome = _outcome(settings, episode)
         if outcome is None:
             without.append(row.episode)
             continue
         road, cars, poses = replay_lane_driving(settings, episode)
-        played.append(_film(row, moment, cars, poses, outcome, float(road["dt"])))
+        played.append(_film(row, window, cars, poses, outcome, float(road["dt"])))
     if not played:
         return [Text(TITLE, [f"There is no film of {_listed(without)}: {_why(len(without))}"])]
     note = f"Not shown: {_listed(without)}. {_why(len(without)).capitalize()}" if without else ""
@@ -113,13 +113,12 @@ def _outcome(settings: Mapping[str, Any], episode: Episode) -> str | None:
     return next((words for name, words in OUTCOMES.items() if told[name][0]), "cut off")
 
 
-def _film(row: EpisodeQuality, moment: Moment, cars: Any, poses: Any, outcome: str, dt: float) -> ReplayEpisode:
-    from robust_bc.auditing.moments import NO_REASON
+def _film(row: EpisodeRow, window: Window, cars: Any, poses: Any, outcome: str, dt: float) -> ReplayEpisode:
     from robust_bc.report import ReplayEpisode
 
-    why = "" if moment.why == NO_REASON else f" ({moment.why})"
     facts = {
-        "quality": f"{row.quality.value:.2f}",
-        "worst moment": f"{moment.first * dt:.1f} to {(moment.last + 1) * dt:.1f} s{why}",
+        "verdict": row.verdict,
+        "P(clean)": f"{row.clean:.2f}",
+        "worst window": f"{window.first * dt:.1f} to {(window.last + 1) * dt:.1f} s",
     }
     return ReplayEpisode(row.source or "recorded", str(row.episode), cars, poses, outcome, facts)

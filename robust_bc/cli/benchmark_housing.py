@@ -35,7 +35,8 @@ class HousingArguments:
     """Shares of wrong prices, at least 0 and below 1; without, 0,0.1,0.2,0.3,0.4."""
     methods: Names = ("all",)
     """Methods to compare; `robust-bc methods` lists them, `all` and `neural` stand for many. trimmed+rate is trimmed
-    with the true rate, which nobody knows outside of a benchmark; mlp+restarts keeps the best of five starts."""
+    with the true rate, which nobody knows outside of a benchmark; mlp+restarts keeps the best of five starts;
+    mlp+clean learns from what an audit keeps."""
     seeds: int | None = None
     """Number of seeds per cell; split, wrong prices and start of a fit come from its seed. Without, 10."""
     seed: int = 0

@@ -35,7 +35,8 @@ class SyntheticArguments:
     """Shares of outliers, at least 0 and below 1."""
     methods: Names = ("choicenet", "mdn", "mlp")
     """Methods to compare; `robust-bc methods` lists them, `all` and `neural` stand for many. trimmed+rate is trimmed
-    with the true rate, which nobody knows outside of a benchmark; mlp+restarts keeps the best of five starts."""
+    with the true rate, which nobody knows outside of a benchmark; mlp+restarts keeps the best of five starts;
+    mlp+clean learns from what an audit keeps."""
     seeds: int = 10
     """Number of seeds per cell; data and start of a fit come from its seed, the same for every method."""
     seed: int = 0

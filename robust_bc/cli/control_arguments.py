@@ -25,7 +25,8 @@ class ControlArguments:
     """Shares of bad pairs, at least 0 and below 1; without, 0,0.1,0.2,0.3,0.4."""
     methods: Names = ("choicenet", "mdn", "mlp")
     """Methods to compare; `robust-bc methods` lists them, `all` and `neural` stand for many. trimmed+rate is trimmed
-    with the true rate, which nobody knows outside of a benchmark; mlp+restarts keeps the best of five starts."""
+    with the true rate, which nobody knows outside of a benchmark; mlp+restarts keeps the best of five starts;
+    mlp+clean learns from what an audit keeps."""
     hidden: tuple[int, ...] = HIDDEN
     """Widths of the hidden layers, the same for every method."""
     seeds: int | None = None

@@ -24,7 +24,7 @@ COMMANDS = {
     "drive": ("robust_bc.cli.drive", "drive yourself, with the arrow keys, and get a dataset"),
     "mix": ("robust_bc.cli.mix", "mix good demonstrations with an exact share of corrupt ones"),
     "datasets": ("robust_bc.cli.datasets", "list the Minari datasets on this machine"),
-    "show": ("robust_bc.cli.show", "tell what is in a dataset: returns by source, action histograms"),
+    "show": ("robust_bc.cli.show", "tell what is in a dataset (returns, histograms), or what a policy is"),
     "methods": ("robust_bc.cli.methods", "list the methods that can be fitted"),
     "audit": ("robust_bc.cli.audit", "say which demonstrations of a dataset are bad: pairs, episodes, sources"),
     "filter": ("robust_bc.cli.filter", "drop what an audit found: a new dataset"),

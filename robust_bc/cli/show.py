@@ -1,4 +1,4 @@
-"""`robust-bc show`: what is in a dataset."""
+"""`robust-bc show`: what is in a dataset, or what a policy is."""
 
 from __future__ import annotations
 
@@ -12,23 +12,30 @@ import tyro
 from robust_bc.cli.arguments import parse
 from robust_bc.cli.console import print_json, show
 from robust_bc.cli.tables import print_table
+from robust_bc.errors import RobustBCError
 
 BARS = " ▁▂▃▄▅▆▇█"
 LONG = 1e6
+POLICY_FILE = "config.json"
 
 
 def show_dataset(dataset: Annotated[str, tyro.conf.Positional], plot: Path | None = None, json: bool = False) -> None:
     """Tell what is in a Minari dataset: episodes, returns by source, and histograms of the actions.
 
+    Of a policy: its method, and what it learned from.
+
     Example: robust-bc show mine/cheetah-v0 --plot actions.png
 
     Args:
-        dataset: Its id, or its folder.
+        dataset: Its id, or its folder; or the folder of a run or of a policy.
         plot: Also write the action histograms as a picture (.png, .svg or .pdf).
         json: Print one JSON object.
     """
     from robust_bc_demos.summary import check_picture, draw_summary, summarise
 
+    if any((place / POLICY_FILE).is_file() for place in (Path(dataset), Path(dataset) / "policy")):
+        show_policy(dataset, plot, json)
+        return
     if plot is not None:
         check_picture(plot)
     summary = summarise(dataset)
@@ -61,6 +68,22 @@ def show_dataset(dataset: Annotated[str, tyro.conf.Positional], plot: Path | Non
         show(f"action {index}  {edge(edges[0])} {sparkline(counts.tolist())} {edge(edges[-1])}")
     if plot is not None:
         show(f"picture: {plot}")
+
+
+def show_policy(folder: str, plot: Path | None, json: bool) -> None:
+    """Tell what a policy is and what it learned from."""
+    from robust_bc.policy_files import load_policy
+
+    if plot is not None:
+        raise RobustBCError(f"'{folder}' is a policy, which has no histogram of actions; leave --plot out.")
+    policy = load_policy(folder, "cpu")
+    if json:
+        about = {"method": policy.method.name, "settings": dataclasses.asdict(policy.settings)}
+        cleaning = None if policy.cleaning is None else dataclasses.asdict(policy.cleaning)
+        print_json(about | {"members": policy.members, "cleaning": cleaning})
+        return
+    for line in policy.card.splitlines():
+        show(line)
 
 
 def edge(value: float) -> str:

@@ -30,6 +30,8 @@ class TrainArguments:
     """Members of the ensemble, whose actions are averaged; Gaussian processes learn from a bootstrap sample each."""
     seed: int = 0
     """The same seed gives the same policy, bit by bit."""
+    clean: bool = False
+    """Audit the demonstrations first, and learn from what the audit keeps."""
     device: Device = "auto"
     """Where to compute; auto takes CUDA, then MPS, then the CPU."""
     resume: bool = False
@@ -51,7 +53,7 @@ def run(args: Sequence[str]) -> None:
     description = (
         f"Fit a policy to demonstrations of mixed quality (settings shown for '{chosen}';"
         f" the methods are {', '.join(method_names())}). Example: robust-bc train --dataset mine/demos-v0"
-        " --method choicenet --out runs/mine"
+        " --method choicenet --clean --out runs/mine"
     )
     named = "" if chosen == "choicenet" else f" --method {chosen}"
     arguments, settings = parse(train, f"robust-bc train{named}", args, description)
@@ -61,7 +63,6 @@ def run(args: Sequence[str]) -> None:
 def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
     """Load, fit, report."""
     from robust_bc.demonstrations import Demonstrations
-    from robust_bc.methods.base import Method
     from robust_bc.runs import POLICY_FOLDER, train_run
 
     demonstrations = Demonstrations.from_minari(arguments.dataset)
@@ -69,7 +70,7 @@ def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
     if passes < FEWEST_PASSES:
         better = int(FEWEST_PASSES * len(demonstrations) / settings["batch_size"]) + 1
         say(f"note: {settings['steps']} steps see each pair {passes:.1f} times; --steps {better} would be better.")
-    with progress_bar(f"training {arguments.method}") as bar:
+    with progress_bar(f"{'cleaning, ' * arguments.clean}training {arguments.method}") as bar:
         try:
             policy = train_run(
                 arguments.out,
@@ -79,10 +80,11 @@ def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
                 members=arguments.members,
                 seed=arguments.seed,
                 device=arguments.device,
+                clean=arguments.clean,
                 resume=arguments.resume,
                 checkpoint_seconds=arguments.checkpoint_seconds,
                 progress=lambda state: bar(
-                    state.done / state.total, "" if state.loss is None else f"loss {state.loss:.4g}"
+                    state.done / state.total, state.note if state.loss is None else f"loss {state.loss:.4g}"
                 ),
                 say=say,
                 **settings,
@@ -100,16 +102,17 @@ def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
                 "policy": str(folder),
                 "pairs": len(demonstrations),
                 "learned_from": policy.learned_from,
+                "cleaning": None if policy.cleaning is None else dataclasses.asdict(policy.cleaning),
                 "final_loss": finite,
             }
         )
         return
     losses = ", ".join(f"{name} {value:.4g}" for name, value in last.items() if value == value)
+    if policy.cleaning is not None:
+        show(policy.cleaning.reason)
     everything = policy.learned_from == len(demonstrations)
     of_all = "" if everything else f"{policy.learned_from} of "
     show(f"fitted {arguments.method} to {of_all}{len(demonstrations)} pairs" + f": {losses}" * bool(losses))
-    if everything and type(policy.method).choose is not Method.choose:
-        show("its audit left no pair out: it found none, or cannot tell; `robust-bc audit` says which.")
     show(f"policy: {folder}")
     if history is not None:
         show(f"curves: tensorboard --logdir {arguments.out}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,15 +25,20 @@ class DescribedTensors:
     description_file: str
     tensors_file: str
 
-    def write(self, folder: Path, description: dict[str, Any], tensors: bytes) -> Path:
-        """Both files, or neither."""
+    def write(
+        self, folder: Path, description: dict[str, Any], tensors: bytes, beside: Mapping[str, str] | None = None
+    ) -> Path:
+        """Both files, or neither; and so with the texts beside them, by their names."""
         content = {
             "format": f"robust-bc {self.kind}",
             "format_version": self.version,
             **description,
             "tensors_sha256": hashlib.sha256(tensors).hexdigest(),
         }
-        write_all_whole({folder / self.tensors_file: tensors, folder / self.description_file: as_json(sealed(content))})
+        texts = {folder / name: text for name, text in (beside or {}).items()}
+        write_all_whole(
+            {**texts, folder / self.tensors_file: tensors, folder / self.description_file: as_json(sealed(content))}
+        )
         return folder
 
     def is_in(self, folder: Path) -> bool:

@@ -16,8 +16,6 @@ _REGISTRY = {
     "mlp": "robust_bc.methods.mlp:MLP",
     "mdn": "robust_bc.methods.mdn:MDN",
     "choicenet": "robust_bc.methods.choicenet:ChoiceNet",
-    "choicenet-duel": "robust_bc.methods.choicenet_duel:ChoiceNetDuel",
-    "choicenet-clean": "robust_bc.methods.choicenet_clean:ChoiceNetClean",
     "l1": "robust_bc.methods.l1:L1",
     "huber": "robust_bc.methods.huber:Huber",
     "tukey": "robust_bc.methods.tukey:Tukey",
@@ -32,7 +30,6 @@ _REGISTRY = {
     "gpr": "robust_bc.methods.gpr:GPR",
     "lgpr": "robust_bc.methods.lgpr:LGPR",
     "rgpr": "robust_bc.methods.rgpr:RGPR",
-    "gpr-clean": "robust_bc.methods.gpr_clean:GPRClean",
 }
 
 

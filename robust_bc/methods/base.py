@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
-import torch
 from torch import Tensor
 
-from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.methods.settings import Settings
 from robust_bc.model import Model
@@ -45,17 +43,6 @@ class Method(ABC, Generic[SettingsType]):
 
     def check(self, settings: SettingsType, pairs: int) -> None:
         """An error in one sentence if so many pairs cannot be learned from; asked before anything is written."""
-
-    def choose(
-        self,
-        settings: SettingsType,
-        demonstrations: Sequence[Demonstrations],
-        seeds: Sequence[int],
-        device: torch.device,
-        progress: Callable[[float], None],
-    ) -> Sequence[Demonstrations]:
-        """What is learned from of each data set; all of it, unless said otherwise."""
-        return demonstrations
 
     @abstractmethod
     def empty(

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from robust_bc.demonstrations import Demonstrations
 from robust_bc.fleet.network import Activation, Fleet, Head, Trunk
 from robust_bc.losses import LossTerms
 from robust_bc.methods.base import Method
@@ -65,11 +64,6 @@ class NetworkSettings(Settings):
         """Parts of training, all of the same length; before each but the first, pairs are weighed anew."""
         return 1
 
-    @property
-    def opening(self) -> float:
-        """Share of training during which only those pairs are shown that `shown_first` says; not beside rounds."""
-        return 0.0
-
 
 NetworkSettingsType = TypeVar("NetworkSettingsType", bound=NetworkSettings)
 
@@ -112,10 +106,6 @@ class NetworkMethod(Method[NetworkSettingsType]):
     def share_out(self, settings: NetworkSettingsType, rows: Index, seed: MemberSeed) -> Sequence[Index]:
         """Which of a member's training rows each of its peers learns from; all of them, unless said otherwise."""
         return [rows] * settings.peers
-
-    def shown_first(self, settings: NetworkSettingsType, pairs: Demonstrations, seed: int) -> NDArray[np.bool_]:
-        """(N,) the pairs that are shown during the opening; all of them, unless said otherwise."""
-        return np.ones(len(pairs), np.bool_)
 
     def opinion(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
         """What a network says about each pair before a new round, (M, B); for methods with rounds."""

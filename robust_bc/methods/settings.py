@@ -29,11 +29,6 @@ class Settings:
         """Networks that make up one member; they stand side by side in the fleet and their actions are averaged."""
         return 1
 
-    @property
-    def steps_before(self) -> int:
-        """How long choosing pairs takes, in steps of training; only for progress bars."""
-        return 0
-
     def require(self, name: str, holds: bool, expected: str) -> None:
         """An error that names the setting unless the condition holds."""
         if not holds:

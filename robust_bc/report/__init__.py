@@ -1,4 +1,4 @@
-"""One self-contained HTML page of tables, charts and replays, and the same blocks as Markdown and PNG."""
+"""One self-contained HTML page of tables, charts, matrices and replays, and the same blocks as Markdown and PNG."""
 
 from robust_bc.report.blocks import (
     Block,
@@ -7,6 +7,8 @@ from robust_bc.report.blocks import (
     Command,
     Group,
     Lines,
+    Matrix,
+    MatrixGroup,
     Page,
     Replay,
     ReplayEpisode,
@@ -26,6 +28,8 @@ __all__ = [
     "Command",
     "Group",
     "Lines",
+    "Matrix",
+    "MatrixGroup",
     "Page",
     "Replay",
     "ReplayEpisode",

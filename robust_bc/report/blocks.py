@@ -1,4 +1,4 @@
-"""What a page is made of: texts, commands, tables, charts, replays, and groups of them."""
+"""What a page is made of: texts, commands, tables, charts, matrices, replays, and groups of them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ Pose: TypeAlias = Sequence[float]
 
 ROAD_FIELDS = ("lanes", "lane_width", "dt", "pieces")
 PIECE_FIELDS = ("start", "length", "curvature")
+Tone: TypeAlias = Literal["good", "bad", "unsure"]
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,16 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a cell shows, what it is sorted by, a small note such as the interval, and whether it is the best."""
+    """What a cell shows, what it is sorted by, a small note such as the interval, and whether it is the best.
+
+    With a tone it is a verdict, and its row is marked by it.
+    """
 
     text: str
     value: float | str | None = None
     note: str = ""
     strong: bool = False
+    tone: Tone | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines with bands; with `percent_x` an x of 0.3 reads 30 %."""
+    """Lines with bands; with `percent_x` an x of 0.3 reads 30 %, and `marked` is a range of x to look at."""
 
     title: str
     x_label: str
@@ -121,6 +126,7 @@ class Lines:
     series: Sequence[Series]
     note: str = ""
     percent_x: bool = False
+    marked: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -132,6 +138,37 @@ class Scatter:
     y_label: str
     series: Sequence[Series]
     note: str = ""
+
+
+@dataclass(frozen=True)
+class MatrixGroup:
+    """Rows that follow each other."""
+
+    name: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A square of values as a picture, with a colour bar; rows and columns have the same names and groups."""
+
+    title: str
+    names: Sequence[str]  # (C,)
+    values: Sequence[Numbers]  # (C, C); None is left blank
+    groups: Sequence[MatrixGroup]
+    value_label: str
+    suspects: Sequence[bool] = ()
+    """(C,) rows whose names are marked; none if empty."""
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        size = len(self.names)
+        if len(self.values) != size or any(len(row) != size for row in self.values):
+            raise RobustBCError(f"the matrix '{self.title}' must have {size} rows of {size} values, one for each name.")
+        if sum(group.rows for group in self.groups) != size or any(group.rows < 1 for group in self.groups):
+            raise RobustBCError(f"the groups of the matrix '{self.title}' must have {size} rows together.")
+        if len(self.suspects) not in (0, size):
+            raise RobustBCError(f"the matrix '{self.title}' has {len(self.suspects)} suspects for {size} names.")
 
 
 @dataclass(frozen=True)
@@ -182,17 +219,21 @@ class Group:
     blocks: Sequence[Block]
 
 
-Block: TypeAlias = Text | Command | Table | Lines | Scatter | Replay | Group
+Block: TypeAlias = Text | Command | Table | Lines | Scatter | Matrix | Replay | Group
 
 
 @dataclass(frozen=True)
 class Page:
-    """A title, one or two sentences that say what was found, facts about the run, and the blocks."""
+    """A title, one or two sentences that say what was found, facts about the run, and the blocks.
+
+    With a tone, these sentences are a verdict and stand out.
+    """
 
     title: str
     lead: str
     facts: Mapping[str, str]
     blocks: Sequence[Block]
+    tone: Tone | None = None
 
 
 def finite(value: float | None) -> float | None:

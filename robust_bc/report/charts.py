@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from robust_bc.report.blocks import Lines, Point, Scatter, Series
 from robust_bc.report.escaping import as_content, as_text
-from robust_bc.report.frames import HEIGHT, WIDTH, Frame, axes, place
+from robust_bc.report.frames import BOTTOM, HEIGHT, TOP, WIDTH, Frame, axes, place
 from robust_bc.report.palette import GLYPHS, Style, styles_of
 from robust_bc.report.ticks import number_label, tick_label
 
 MARKED = 24
 """Up to so many points of a line each have a marker; longer lines have some, to tell them apart."""
 SOME = 8
+MARGIN = 4.0
+"""Of a shade, around the points that it holds."""
 TOLD = 6000
 """Up to so many points of a scatter can be asked for their values."""
 
@@ -37,7 +39,8 @@ def lines_chart(lines: Lines, styles: Mapping[str, Style]) -> str:
         path = "".join(_polyline(frame, [(point.x, point.y) for point in run]) for run in runs)
         paths.append(f'<path class="line {classes}" d="{path}"/>' if path else "")
         markers.append(f'<g class="{classes}">{_markers(frame, series.name, each, styles, lines.percent_x)}</g>')
-    drawing = axes(frame, lines.x_label, lines.y_label, lines.percent_x) + "".join([*bands, *paths, *markers])
+    around = _marked(frame, lines.marked)
+    drawing = axes(frame, lines.x_label, lines.y_label, lines.percent_x) + "".join([around, *bands, *paths, *markers])
     return _legend(lines.series, styles, with_lines=True) + _svg(lines, drawing)
 
 
@@ -57,6 +60,16 @@ def scatter_chart(scatter: Scatter) -> str:
         )
         drawing += f'<g class="cloud {style.classes}">{dots}</g>'
     return _legend(scatter.series, styles, with_lines=False) + _svg(scatter, drawing)
+
+
+def _marked(frame: Frame, marked: tuple[float, float] | None) -> str:
+    """A shade behind a range of x, as far as the frame shows it."""
+    if marked is None:
+        return ""
+    first, last = (min(max(value, frame.x_range[0]), frame.x_range[1]) for value in marked)
+    left, right = frame.x(first) - MARGIN, frame.x(last) + MARGIN
+    around = f"M{place(left)} {place(TOP)}H{place(right)}V{place(HEIGHT - BOTTOM)}H{place(left)}Z"
+    return f'<path class="marked" d="{around}"/>'
 
 
 def _svg(chart: Lines | Scatter, drawing: str) -> str:

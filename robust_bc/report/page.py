@@ -8,10 +8,11 @@ from importlib.resources import files
 from pathlib import Path
 
 from robust_bc.files import write_whole
-from robust_bc.report.blocks import Block, Command, Group, Lines, Page, Replay, Scatter, Table, Text, walk
+from robust_bc.report.blocks import Block, Command, Group, Lines, Matrix, Page, Replay, Scatter, Table, Text, walk
 from robust_bc.report.charts import lines_chart, marker_definitions, scatter_chart
 from robust_bc.report.content_policy import content_policy
 from robust_bc.report.escaping import as_content, as_text
+from robust_bc.report.matrices import matrix_chart
 from robust_bc.report.palette import Style, styles_of
 from robust_bc.report.replays import replay_as_html
 from robust_bc.report.tables import table_as_html
@@ -52,7 +53,7 @@ def page_as_html(page: Page) -> str:
 {marker_definitions()}
 <header class="head">
 <h1>{as_content(page.title)}</h1>
-{_paragraphs([page.lead], "lead")}{_facts(page.facts)}
+{_paragraphs([page.lead], f"lead {page.tone}" if page.tone else "lead")}{_facts(page.facts)}
 </header>
 {contents}<main>
 {body}</main>
@@ -95,6 +96,8 @@ class _Writer:
         if isinstance(block, Replay):
             inner = replay_as_html(block, self.styles)
             return f'<figure class="wide replay">{heading}{inner}{_note(block.note)}</figure>\n'
+        if isinstance(block, Matrix):
+            return f'<figure class="drawing">{heading}{matrix_chart(block)}{_note(block.note)}</figure>\n'
         drawing = scatter_chart(block) if isinstance(block, Scatter) else lines_chart(block, self.styles)
         return f'<figure class="drawing">{heading}{drawing}{_note(block.note)}</figure>\n'
 

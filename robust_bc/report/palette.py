@@ -29,6 +29,8 @@ WISHES = {
     "expert": GREY,
     "clean": 0,
     "corrupt": 1,
+    "bad": 1,
+    "cannot": GREY,  # tell
 }
 """What a name's first word stands for; a second name with the same wish takes the next free colour."""
 

@@ -43,6 +43,8 @@ def _head(column: Column) -> str:
 def _cell(cell: Cell, column: Column, first: bool) -> str:
     name, scope = ("th", ' scope="row"') if first else ("td", "")
     text = f"<strong>{as_content(cell.text)}</strong>" if cell.strong else as_content(cell.text)
+    if cell.tone:
+        text = f'<span class="verdict {cell.tone}">{text}</span>'
     if first:
         text = f'<span class="name">{text}</span>'
     note = f"<small>{as_content(cell.note)}</small>" if cell.note else ""

@@ -21,8 +21,6 @@ ShareOut = Callable[[Index, MemberSeed], Sequence[Index]]
 Odds = NDArray[np.float64]
 """(N,) rising to 1: where a uniform number falls tells which training row of a network is drawn."""
 
-Flags = NDArray[np.bool_]
-
 HELD_OUT_LIMIT = 5000
 """More held-out pairs than this would make evaluation slow without making it better."""
 FEWEST_EPISODES_TO_SPLIT = 5
@@ -39,7 +37,6 @@ class FleetData:
     held_out: Tensor | None  # (M, V) rows of the pool on the device, short members filled up by repetition
     held_out_share: Tensor | None  # (M, V) weight of each in its member's mean; 0 for the filling
     live: Tensor | None = None  # (M, D, 1), which dimensions of a member's actions are not constant; None if none is
-    opening: list[Odds] | None = None  # per network, of its training rows; None without an opening
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +54,8 @@ def make_fleet_data(
     held_out_share: float | None,
     share_out: ShareOut,
     device: torch.device,
-    shown_first: Sequence[Flags] | None = None,
 ) -> FleetData:
-    """The pool and the splits; a network is (which demonstrations, its seed).
-
-    `shown_first` has the pairs (N,) of each demonstrations that are shown before the others are.
-    """
+    """The pool and the splits; a network is (which demonstrations, its seed)."""
     observations = [n.observations.forward(d.observations) for d, n in zip(demonstrations, normalisations, strict=True)]
     actions = [n.actions.forward(d.actions) for d, n in zip(demonstrations, normalisations, strict=True)]
     starts = np.cumsum([0, *(len(d) for d in demonstrations)])
@@ -78,10 +71,6 @@ def make_fleet_data(
         held_out.append(splits[key][1])
     live = np.stack([normalisations[which].actions.scale > 0 for which, _ in members])[:, :, None]
     rows, share = _pad(held_out) if held_out_share is not None else (None, None)
-    opening = None
-    if shown_first is not None:
-        weights = np.concatenate(shown_first).astype(np.float64)  # (ΣN,)
-        opening = [odds_of(weights[mine]) for mine in training]
     return FleetData(
         observations=torch.from_numpy(np.concatenate(observations)).to(device),
         actions=torch.from_numpy(np.concatenate(actions)).to(device),
@@ -89,7 +78,6 @@ def make_fleet_data(
         held_out=None if rows is None else rows.to(device),
         held_out_share=None if share is None else share.to(device),
         live=None if live.all() else torch.from_numpy(live).to(device),
-        opening=opening,
     )
 
 

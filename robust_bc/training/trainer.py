@@ -22,11 +22,6 @@ BLOCK_STEPS = 25
 """Steps whose randomness is drawn together. Part of what a seed means: another value gives other results."""
 
 
-def opening_blocks(settings: NetworkSettings) -> int:
-    """Blocks of the opening."""
-    return round(settings.opening * settings.steps / BLOCK_STEPS)
-
-
 class Trainer:
     """Trains one fleet; knows neither the mathematics of a method nor any simulator."""
 
@@ -53,7 +48,7 @@ class Trainer:
         self.parameters = list(self.fleet.parameters())
         self.optimiser = make_optimiser(self.parameters, settings, device)
         self.step = 0
-        self.odds: list[Odds] | None = data.opening  # of the opening, or the round; None where all are drawn alike
+        self.odds: list[Odds] | None = None  # of the round; None where all are drawn alike
         self.history = History(names=("total", *method.part_names))
         self.best = [parameter.detach().clone() for parameter in self.parameters]
         # Held-out score of the weights that count: the best ones with early stopping, else the latest. (M,)
@@ -85,8 +80,6 @@ class Trainer:
         index = self.step // BLOCK_STEPS
         if index and self.round_of(index) != self.round_of(index - 1):
             self.odds = make_odds(self.method, settings, self.fleet, self.data)
-        elif self.data.opening is not None and settings.opening < 1 and index == opening_blocks(settings):
-            self.odds = None
         block = draw_block(
             self.data, self.seeds, index, count, settings.batch_size, noise_shape, self.device, self.odds
         )

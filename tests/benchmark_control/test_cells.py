@@ -192,7 +192,22 @@ def test_a_plan_is_what_it_says() -> None:
 
 def test_a_new_revision_of_the_audit_is_computed_anew() -> None:
     """No setting tells of a change in what the audit says, but the fingerprint does; others keep theirs."""
-    asked = plan(methods=("mlp", "choicenet-clean"))
-    mine, other = (asked.key("halfcheetah", "flip", 0.3, name, 0) for name in ("choicenet-clean", "mlp"))
-    assert asked.fingerprint(mine, {})["revision"] == REVISION
-    assert "revision" not in asked.fingerprint(other, {})
+    asked = plan(methods=("mlp", "mlp+clean"))
+    mine, other = (asked.key("halfcheetah", "flip", 0.3, name, 0) for name in ("mlp+clean", "mlp"))
+    assert asked.fingerprint(mine, {})["audit_revision"] == REVISION
+    assert "audit_revision" not in asked.fingerprint(other, {})
+
+
+def test_who_is_cleaned_learns_from_what_the_audit_keeps(tmp_path: Path) -> None:
+    asked = plan(methods=("mlp", "mlp+clean"), hows=("flip",), rates=(0.3,), seeds=(0,))
+    cells = run_control(asked, FakeSource(), tmp_path, device="cpu")
+    assert {key.method for key in cells} == {"mlp", "mlp+clean", "oracle", "expert"}
+    assert not any(cell.failure for cell in cells.values())
+    from robust_bc import load_policy
+
+    found = {}
+    for method in ("mlp", "mlp+clean"):
+        key = asked.key("halfcheetah", "flip", 0.3, method, asked.seeds[0])
+        found[method] = load_policy(tmp_path / "policies" / key.folder).cleaning
+    assert found["mlp"] is None
+    assert found["mlp+clean"] is not None

@@ -181,15 +181,15 @@ def test_sentences_say_who_is_ahead_and_who_is_not() -> None:
 
 
 def test_whoever_loses_on_clean_pairs_is_told() -> None:
-    hows, methods = ("flip", "uniform"), ("choicenet-clean", "mlp", "mdn")
+    hows, methods = ("flip", "uniform"), ("choicenet+clean", "mlp", "mdn")
     for worse, said in (
         (
-            {"choicenet-clean"},
+            {"choicenet+clean"},
             "With clean pairs it is worse than another, beyond that interval, in 1 of 1 tasks"
             " (halfcheetah clean (mlp, mdn)).",
         ),
         (
-            {"choicenet-clean", "mdn"},
+            {"choicenet+clean", "mdn"},
             "With clean pairs it is worse than another, beyond that interval, in 1 of 1 tasks"
             " (halfcheetah clean (mlp)).",
         ),
@@ -205,28 +205,28 @@ def test_whoever_loses_on_clean_pairs_is_told() -> None:
 
 
 def test_our_methods_are_no_rivals_of_each_other() -> None:
-    both = ("choicenet", "choicenet-clean", "choicenet+restarts", "mdn")
+    both = ("choicenet", "choicenet+clean", "choicenet+restarts", "mdn")
     got = results(lambda key: 90.0 if key.method in both[:3] else made(key), hows=("flip",), methods=both, seeds=SIX)
     said = " ".join(headlines(got, make_rows(got), MUJOCO))
-    assert hero(got) == "choicenet-clean"
+    assert hero(got) == "choicenet+clean"
     assert all(not set(both[:3]) & set(verdict.behind) for verdict in verdicts(got, "return"))
-    assert "choicenet-clean keeps this share" in said
+    assert "choicenet+clean keeps this share" in said
     assert "choicenet keeps this share" in said
     assert "Its lowest mean share" in said
 
 
 def test_our_methods_are_compared_with_each_other_in_a_sentence_of_their_own() -> None:
-    methods = ("choicenet", "choicenet-duel", "mlp")
+    methods = ("choicenet", "gpr+clean", "mlp")
     for mine, said in (
         (9.0, "in 2 of 2 places (halfcheetah flip 20 %; halfcheetah flip 30 %), and worse in 0."),
         (5.0, "in 0 of 2 places, and worse in 2 (halfcheetah flip 20 %; halfcheetah flip 30 %)."),
     ):
 
         def value(key: Key, mine: float = mine) -> float:
-            return key.seed + (mine if key.method == "choicenet-duel" else 7.0)
+            return key.seed + (mine if key.method == "gpr+clean" else 7.0)
 
         got = results(value, hows=("flip",), rates=(0.2, 0.3), methods=methods, seeds=SIX)
-        beside = "choicenet-duel is better than choicenet beyond the interval of the paired difference "
+        beside = "gpr+clean is better than choicenet beyond the interval of the paired difference "
         assert beside + said in " ".join(headlines(got, make_rows(got), MUJOCO))
 
 

@@ -15,8 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robust_bc import Demonstrations, load_policy
-from tests.conftest import make_dataset
+from robust_bc import Demonstrations, RobustBCError, fit, load_policy
+from robust_bc.cleaning import Cleaning
+from robust_bc.cli import show
+from tests.conftest import make_dataset, make_pairs
 
 FAST = ("--steps", "60", "--batch-size", "32", "--hidden", "16", "--device", "cpu")
 
@@ -74,12 +76,44 @@ def test_train_tells_how_many_pairs_were_left_out(dataset: str, tmp_path: Path) 
     mixed = make_dataset(
         replace(good, actions=np.where(good.episodes[:, None] < 3, -good.actions, good.actions)), "test/mixed-v0"
     )
-    given = ["train", "--dataset", mixed, "--method", "choicenet-clean", "--ensemble", "1", "--out", "run", *FAST]
-    done = robust_bc(*given, "--steps", "300", "--judge-steps", "300", cwd=tmp_path)
+    given = ["train", "--dataset", mixed, "--method", "mlp", "--clean", *FAST]
+    done = robust_bc(*given, "--out", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    kept = json.loads((tmp_path / "run" / "run.json").read_text())["learned_from"]
-    assert 120 <= kept <= 160
-    assert f"fitted choicenet-clean to {kept} of 200 pairs" in done.stdout
+    assert done.stderr == ""
+    sentence = "The audit left out 3 of 10 episodes (0, 1, 2), because of disagreement with the majority."
+    assert sentence in done.stdout
+    assert "fitted mlp to 140 of 200 pairs" in done.stdout
+    about = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert about["clean"] is True
+    assert about["learned_from"] == about["cleaning"]["kept"] == 140
+    assert about["cleaning"]["reason"] == sentence
+    assert sentence in robust_bc("show", "run", cwd=tmp_path).stdout
+    other = robust_bc(*given[: -len(FAST) - 1], *FAST, "--out", "run", "--resume", cwd=tmp_path)
+    assert other.returncode == 2
+    assert "was started with another choice of clean" in other.stderr
+
+
+def test_train_tells_why_nothing_was_left_out(dataset: str, tmp_path: Path) -> None:
+    given = ["train", "--dataset", dataset, "--method", "mlp", "--clean", "--out", "run", "--json", *FAST]
+    told = json.loads(robust_bc(*given, cwd=tmp_path).stdout)
+    assert told["cleaning"]["reason"] == "Nothing is left out: the audit found no bad episode."
+    assert told["cleaning"]["kept"] == told["learned_from"] == told["pairs"] == 200
+
+
+def test_show_tells_what_a_policy_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = fit(make_pairs(0), "gpr", device="cpu")
+    policy.cleaning = Cleaning(220, 200, 11, (6,), 0.1, "bad", "The audit left out 1 of 11 episodes.")
+    policy.save(tmp_path / "run" / "policy")
+    for folder in ("run", "run/policy"):
+        show.run([str(tmp_path / folder)])
+        said = capsys.readouterr().out
+        assert said.startswith("gpr: Gaussian-process regression")
+        assert "learned from 200 of 220 pairs. The audit left out 1 of 11 episodes." in said
+    show.run([str(tmp_path / "run"), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (told["method"], told["cleaning"]["dropped"]) == ("gpr", [6])
+    with pytest.raises(RobustBCError, match="is a policy, which has no histogram"):
+        show.run([str(tmp_path / "run"), "--plot", "a.png"])
 
 
 @pytest.mark.parametrize(

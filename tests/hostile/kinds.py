@@ -17,27 +17,34 @@ from typing import Any
 import numpy as np
 
 from robust_bc import Demonstrations, RobustBCError, fit, load_policy
-from robust_bc.auditing import audits
+from robust_bc.auditing import audits, resuming
+from robust_bc.auditing.findings import Finding
+from robust_bc.auditing.page import audit_page
+from robust_bc.auditing.pooling import Grouping
 from robust_bc.auditing.results import Audit
+from robust_bc.auditing.settings import AuditSettings
 from robust_bc.auditing.storage import load_audit
+from robust_bc.auditing.verdict import Judged
 from robust_bc.benchmark.audit_cells import AuditCell
 from robust_bc.benchmark.cell_cache import CellCache
 from robust_bc.benchmark.control_cells import Cell, Key, LearningCurve, PairCorrelations
+from robust_bc.cleaning import Cleaning
 from robust_bc.cli.main import main
 from robust_bc.data.json_files import sealed
 from robust_bc.data.minari_files import open_minari
 from robust_bc.data.tensor_files import read_tensors, sealed_tensors
 from robust_bc.evaluation.results import Evaluation
+from robust_bc.report import page_as_html
 from robust_bc.runs import train_run
 from robust_bc_demos.collecting import collect
-from robust_bc_demos.filtering import FilterRequest, filter_dataset
+from robust_bc_demos.filtering import filter_dataset
 from robust_bc_demos.mixed_datasets import MixRequest, make_mix, mix
 from robust_bc_demos.network_teacher import load_network_teacher, read_card
 from robust_bc_demos.ppo import TeacherTraining
 from robust_bc_demos.summary import summarise
 from robust_bc_demos.teachers import SHIPPED
 from robust_bc_envs.tasks import Task, find_task
-from tests.auditing.audits import audit_of
+from tests.auditing.audits import agreement_of, audit_of
 
 NAME = "our/x-v0"
 TINY: dict[str, Any] = {"steps": 25, "batch_size": 8, "hidden": (4,)}
@@ -68,7 +75,7 @@ def command_line(words: list[str]) -> tuple[int, str]:
     """Exit code of a command, and all that it printed."""
     said = io.StringIO()
     try:
-        audits.audit = quick_audit  # type: ignore[assignment]
+        resuming.audit_in_folder = quick_audit
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             main(words)
     except SystemExit as ended:
@@ -127,12 +134,14 @@ def mixed(name: str) -> object:
 def filtered(name: str) -> object:
     """All that a filter does with a dataset: what it says of itself and its infos go along."""
     audit = quick_audit(Demonstrations.from_minari(name), dataset=name)
-    return filter_dataset(name, audit, "our/kept-v0", FilterRequest(above=0.5), overwrite=True)
+    return filter_dataset(name, audit, "our/kept-v0", overwrite=True)
 
 
 def make_policy(folder: Path) -> None:
     fit(pairs(), method="choicenet", seed=0, device="cpu", **TINY).save(folder / "network")
-    fit(pairs(), method="lgpr", seed=0, device="cpu", metric="learned").save(folder / "process")
+    process = fit(pairs(), method="lgpr", seed=0, device="cpu", metric="learned")
+    process.cleaning = Cleaning(30, 24, 5, (2,), 0.2, "bad", "The audit left out 1 of 5 episodes.")
+    process.save(folder / "process")
 
 
 def pairs() -> Demonstrations:
@@ -157,15 +166,41 @@ def make_audit(folder: Path) -> None:
         quick_audit(Demonstrations.from_minari(NAME), dataset=NAME).save(folder)
 
 
-def quick_audit(demonstrations: Demonstrations, **given: Any) -> Audit:
-    """In place of the networks, which take seconds and read no file."""
-    about = {name: given[name] for name in ("sources", "method", "seed") if name in given}
+def quick_audit(demonstrations: Demonstrations, folder: Path | None = None, **given: Any) -> Audit:
+    """In place of the real one, which takes seconds."""
+    bad = (np.unique(demonstrations.episodes) == 1).tolist()
+    about = {name: given[name] for name in ("sources", "seed") if name in given} | {"agreement": agreement_of(bad)}
     return audit_of(demonstrations, demonstrations.episodes == 1, given["dataset"], **about)
 
 
 def using_audit(folder: Path) -> object:
     found = load_audit(folder)
-    return found.episode_table(), found.source_table()
+    return found.episode_rows(), found.source_rows(), str(found), page_as_html(audit_page(found))
+
+
+def make_unfinished(folder: Path) -> None:
+    parts = resuming.Unfinished(folder, "x")
+    parts.write_findings([Finding("frozen", 1, None, "action 0 stands still", True)])
+    grouping = Grouping.of(pairs().episodes)
+    of_episodes = np.linspace(0, 1, len(grouping.names))
+    agreement = agreement_of([False, True, False, False])
+    expected = np.asarray(pairs().actions, np.float64)
+    conflict = np.zeros(len(expected))
+    parts.write_judged(Judged(of_episodes, of_episodes, of_episodes, conflict, expected, agreement, "why"))
+
+
+def unfinished(folder: Path) -> object:
+    """What is damaged is computed anew; what is not makes an audit, or one sentence."""
+    parts = resuming.Unfinished(folder, "x")
+    findings, judged = parts.read_findings(), parts.read_judged(pairs())
+    if judged is None:
+        return None
+    return audits.assemble(pairs(), judged, findings or [], AuditSettings(), 0).episode_rows()
+
+
+def reseal_unfinished(folder: Path) -> None:
+    reseal_all_json(folder)
+    reseal_tensors(folder)
 
 
 def make_teacher(folder: Path) -> None:
@@ -296,7 +331,7 @@ KINDS = {
             "show a folder": lambda folder: ["show", str(folder / NAME)],
             "datasets": lambda folder: ["datasets"],
             "train": lambda folder: ["train", "--dataset", NAME, "--out", "out/run", *TINY_OPTIONS],
-            "audit": lambda folder: ["audit", "--dataset", NAME, "--method", "mlp", "--out", "out/audit"],
+            "audit": lambda folder: ["audit", "--dataset", NAME, "--out", "out/audit"],
             "mix": lambda folder: (
                 [
                     "mix",
@@ -339,6 +374,7 @@ KINDS = {
                 *("collect", "--task", "lane-driving", "--teacher", f"{folder}/network", "--episodes", "1"),
                 *("--env", "length=40,cars=0", "--dataset", "our/collected-v0"),
             ],
+            "show": lambda folder: ["show", f"{folder}/process"],
         },
         reseal_pair("config.json", "model.safetensors"),
     ),
@@ -354,14 +390,19 @@ KINDS = {
                     str(folder / "datasets" / NAME),
                     "--audit",
                     str(folder),
-                    "--above",
-                    "0.5",
                     "--out",
                     "our/kept-v0",
                 ]
             )
         },
         reseal_pair("audit.json", "pairs.safetensors"),
+    ),
+    "unfinished audit": Kind(
+        make_unfinished,
+        (resuming.CHECKS_FILE, resuming.JUDGED_FILE),
+        {"Unfinished": unfinished},
+        {},
+        reseal_unfinished,
     ),
     "teacher": Kind(
         make_teacher,

@@ -13,6 +13,8 @@ from robust_bc.report import (
     Command,
     Group,
     Lines,
+    Matrix,
+    MatrixGroup,
     Page,
     Replay,
     ReplayEpisode,
@@ -21,6 +23,7 @@ from robust_bc.report import (
     Table,
     Text,
 )
+from robust_bc.report.blocks import Tone
 
 RATES = [0.0, 0.1, 0.2, 0.3, 0.4]
 LOSSES = {"Oracle": 0.03, "ChoiceNet": 0.22, "MDN": 0.9, "MLP": 2.2}
@@ -58,8 +61,28 @@ def demo_page() -> Page:
             _task("Walker2d-v5", 3860.0, generator),
             Group("What ChoiceNet thinks of the pairs", [_correlation(generator), _learning(generator)]),
             Group("Driving", [_driving_table(), straight_replay(), curved_replay()]),
+            Group("Who agrees with whom", [agreeing(6, 3), _verdicts()]),
         ],
     )
+
+
+def agreeing(majority: int, others: int) -> Matrix:
+    """Two groups that agree within and not with each other."""
+    count = majority + others
+    same = np.equal.outer(np.arange(count) < majority, np.arange(count) < majority)
+    values: list[list[float | None]] = np.where(same, 0.2, 0.8).tolist()
+    for place in range(count):
+        values[place][place] = None
+    groups = [MatrixGroup("majority", majority), MatrixGroup("others", others)]
+    suspects = [place >= majority for place in range(count)]
+    names = [f"episode {place}" for place in range(count)]
+    return Matrix("Disagreement", names, values, groups, "difference", suspects, "Two groups.")
+
+
+def _verdicts() -> Table:
+    tones: list[Tone] = ["bad", "unsure", "good"]
+    rows = [[Cell(str(place)), Cell(tone, tone, tone=tone)] for place, tone in enumerate(tones)]
+    return Table("Verdicts", [Column("episode"), Column("verdict")], rows)
 
 
 def _task(task: str, expert: float, generator: np.random.Generator) -> Group:

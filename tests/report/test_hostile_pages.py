@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Error, expect
 
+from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.page import audit_page
 from robust_bc.evaluation.page import evaluation_page
 from robust_bc.evaluation.results import Evaluation
 from robust_bc.metrics import Metric
 from robust_bc.plain_text import visible
 from robust_bc.report import Block, Page, Replay, ReplayEpisode, Text, write_page
-from tests.auditing.audits import make_audit
+from tests.auditing.audits import agreement_of, make_audit
 from tests.report.browser import chromium
 from tests.report.demo import demo_page, straight_replay
 from tests.report.hostile import ARABIC, HOSTILE, everywhere
@@ -29,11 +30,18 @@ def browser() -> Iterator[Browser]:
 
 
 def hostile_audit() -> Page:
-    """Sources, dataset and facts are what their makers wrote, and so are the replays."""
-    levels = np.where(np.arange(6) % 2 == 0, 0.2, 0.9)
+    """Sources, dataset, command and findings are what their makers wrote, and so are the replays."""
+    bad = np.arange(6) % 3 == 0
     sources = [f"{HOSTILE} {episode % 2}" for episode in range(6)]
-    audit = make_audit(np.repeat(levels, 20), np.repeat(np.arange(6), 20), sources, dataset=HOSTILE, method=HOSTILE)
-    return audit_page(audit, {"command": HOSTILE, HOSTILE: HOSTILE}, more=[hostile_replay()])
+    audit = make_audit(
+        np.repeat(np.where(bad, 0.0, 0.9), 20),
+        np.repeat(np.arange(6), 20),
+        sources,
+        dataset=HOSTILE,
+        agreement=agreement_of(bad.tolist()),
+        findings=(Finding(HOSTILE, 1, 2, HOSTILE, True),),
+    )
+    return audit_page(audit, Path(HOSTILE), HOSTILE, more=[hostile_replay()])
 
 
 def hostile_evaluation() -> Page:

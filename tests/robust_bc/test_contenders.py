@@ -10,7 +10,7 @@ import pytest
 
 from robust_bc import Demonstrations, RobustBCError, fit, load_policy, method_names
 from robust_bc.benchmark import contenders
-from robust_bc.benchmark.contenders import expand, fair, find_contender, fit_contender
+from robust_bc.benchmark.contenders import expand, fair, find_contender, fit_contender, settings_in_use
 from robust_bc.benchmark.control_cells import Key
 from robust_bc.benchmark.control_plan import ControlPlan
 from robust_bc.benchmark.control_rows import ControlRow
@@ -38,6 +38,10 @@ def test_all_are_the_methods_and_those_that_can_be_told_the_rate() -> None:
         ("trimed+restarts", "there is no method 'trimed'"),
         ("trimmed+restarts+rate", "there is no method 'trimmed\\+restarts'"),
         ("trimmed+rate+restarts", "there is no method 'trimmed\\+rate'"),
+        ("gpr+restarts+clean", "method 'gpr' trains no networks, so there is no 'gpr\\+restarts'"),
+        ("mlp+clean+clean", "there is no method 'mlp\\+clean'"),
+        ("mlp+clean+restarts", "there is no method 'mlp\\+clean'"),
+        ("oracle+clean", "there is no method 'oracle'"),
         ("trimed", "there is no method 'trimed' \\(did you mean 'trimmed'\\?\\)"),
         ("trimed+rate", "there is no method 'trimed'"),
     ],
@@ -56,6 +60,7 @@ def test_only_who_is_told_knows_the_rate_and_only_the_oracle_sees_clean_pairs(mo
 
     def remember(pairs: list[Demonstrations], method: str, seeds: list[int], **rest: Any) -> list[str]:
         del rest["device"], rest["progress"]
+        assert not rest.pop("clean")
         calls.append((method, [len(each) for each in pairs], seeds, rest))
         return [f"policy of seed {seed}" for seed in seeds]
 
@@ -108,6 +113,29 @@ def test_who_starts_anew_does_so_five_times_and_knows_nothing_more() -> None:
         plan.fingerprint(Key("task", "flip", 0.2, name, 0), {})["method_settings"]["restarts"] for name in plan.methods
     ]
     assert restarts == [1, 5]
+
+
+def test_any_method_can_be_cleaned_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    cleaned: list[tuple[str, bool, dict[str, Any]]] = []
+
+    def remember(pairs: list[Demonstrations], method: str, clean: bool, **rest: Any) -> list[str]:
+        cleaned.append((method, clean, {name: rest[name] for name in ("rate", "restarts") if name in rest}))
+        return ["a policy"] * len(pairs)
+
+    monkeypatch.setattr(contenders, "fit_fleet", remember)
+    names = ("gpr", "gpr+clean", "choicenet+restarts+clean", "trimmed+rate+clean")
+    assert expand(names) == names
+    for name in names:
+        fit_contender(name, [make_pairs(0)], [0.2], [0])
+    assert cleaned == [
+        ("gpr", False, {}),
+        ("gpr", True, {}),
+        ("choicenet", True, {"restarts": 5}),
+        ("trimmed", True, {"rate": 0.2}),
+    ]
+    assert not fair("trimmed+rate+clean")
+    assert fair("trimmed+clean")
+    assert [told.get("clean", False) for told in settings_in_use(["mlp", "mlp+clean"]).values()] == [False, True, False]
 
 
 def test_the_rule_is_a_median_that_bad_pairs_do_not_move(pairs: Demonstrations) -> None:

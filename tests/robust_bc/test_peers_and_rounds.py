@@ -17,7 +17,7 @@ from robust_bc.methods.co_teaching import CoTeaching, CoTeachingSettings
 from robust_bc.mixture import MixtureParameters
 from robust_bc.seeding import MemberSeed, Purpose
 from robust_bc.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
-from robust_bc.training.data import draw_block
+from robust_bc.training.data import draw_block, odds_of
 from robust_bc.training.trainer import BLOCK_STEPS, Trainer
 from tests.conftest import QUICK, make_pairs
 
@@ -143,3 +143,7 @@ def test_a_run_that_stops_between_rounds_goes_on_to_the_same_bits(tmp_path: Path
     read_checkpoint(tmp_path / "checkpoint", second, mark)
     second.run()
     assert all(torch.equal(a, b) for a, b in zip(whole.parameters, second.parameters, strict=True))
+
+
+def test_where_no_pair_has_weight_all_are_drawn_alike() -> None:
+    assert np.allclose(odds_of(np.zeros(4)), [0.25, 0.5, 0.75, 1.0])

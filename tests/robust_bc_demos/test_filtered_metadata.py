@@ -16,12 +16,11 @@ from minari.data_collector import EpisodeBuffer
 from robust_bc import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc_demos.datasets import SPARE_BYTES
-from robust_bc_demos.filtering import FilterRequest, filter_dataset
+from robust_bc_demos.filtering import filter_dataset
 from tests.auditing.audits import audit_of
 
 STEPS = 8
 WHOLE, CUT = "our/x-v0", "our/y-v0"
-REQUEST = FilterRequest(above=0.5, unit="pair")
 
 
 def infos_of(number: int) -> dict[str, Any]:
@@ -40,7 +39,7 @@ def test_infos_that_minari_cannot_write_are_left_out(datasets: Path) -> None:
     with h5py.File(datasets / WHOLE / "data" / "main_data.hdf5", "a") as file:
         file["episode_0/infos/word"] = "hello"
         file["episode_0/infos/nothing"] = np.zeros(0)
-    filter_dataset(WHOLE, audit_of(pairs, np.arange(16) == 12, WHOLE), CUT, REQUEST)
+    filter_dataset(WHOLE, audit_of(pairs, np.arange(16) == 12, WHOLE), CUT, cut=True)
     first = next(iter(minari.load_dataset(CUT).iterate_episodes()))
     assert sorted(first.infos) == ["inner", "speed", "torque", "weight"]
 
@@ -75,7 +74,7 @@ def make(**about: Any) -> Demonstrations:
 def filtered(bad: list[int], **about: Any) -> list[Any]:
     """The episodes that are left without these pairs."""
     pairs = make(**about)
-    filter_dataset(WHOLE, audit_of(pairs, np.isin(np.arange(len(pairs)), bad), WHOLE), CUT, REQUEST)
+    filter_dataset(WHOLE, audit_of(pairs, np.isin(np.arange(len(pairs)), bad), WHOLE), CUT, cut=True)
     return list(minari.load_dataset(CUT).iterate_episodes())
 
 
@@ -119,7 +118,7 @@ def test_who_made_it_and_what_holds_for_the_environment_is_kept(datasets: Path) 
     for name in about:
         assert sorted(new[name]) == sorted(old[name]), name
     assert new["description"] == (
-        "14 of 16 pairs of our/x-v0: pairs with a quality above 0.5 in its audit by choicenet, seed 0;"
+        "14 of 16 pairs of our/x-v0: all but bad episodes and single bad pairs by its audit, seed 0;"
         " the whole was described as: two walks"
     )
     assert new["part_of"] == {"dataset_id": WHOLE, "algorithm_name": "SAC"}
@@ -130,7 +129,7 @@ def test_a_part_of_a_part_tells_of_both(datasets: Path) -> None:
     filtered([2, 3], algorithm_name="SAC", author="ann")
     pairs = Demonstrations.from_minari(CUT)
     audit = audit_of(pairs, np.arange(len(pairs)) == 0, CUT)
-    filter_dataset(CUT, audit, "our/z-v0", REQUEST, command="robust-bc filter ...")
+    filter_dataset(CUT, audit, "our/z-v0", cut=True, command="robust-bc filter ...")
     told = raw("our/z-v0")
     assert told["part_of"] == {
         "dataset_id": CUT,
@@ -146,7 +145,7 @@ def test_reference_scores_stay(datasets: Path) -> None:
     pairs = make()
     scores = {"ref_min_score": -1.5, "ref_max_score": 12.0, "num_episodes_average_score": 100}
     minari.load_dataset(WHOLE).storage.update_metadata({**scores, "mean_length": 8})
-    filter_dataset(WHOLE, audit_of(pairs, np.arange(16) == 2, WHOLE), CUT, REQUEST)
+    filter_dataset(WHOLE, audit_of(pairs, np.arange(16) == 2, WHOLE), CUT, cut=True)
     told = raw(CUT)
     assert {name: told[name] for name in scores} == scores
     assert "mean_length" not in told  # nobody can say whether it still holds
@@ -156,14 +155,14 @@ def test_nobody_is_named_who_was_not(datasets: Path) -> None:
     filtered([2])
     told = raw(CUT)
     assert not {"author", "author_email", "code_permalink"} & set(told)
-    assert told["description"].endswith("in its audit by choicenet, seed 0")
+    assert told["description"].endswith("by its audit, seed 0")
 
 
 def test_an_author_who_is_a_word_is_one_author(datasets: Path) -> None:
     pairs = make()
     path = datasets / WHOLE / "data" / "metadata.json"
     path.write_text(path.read_text().replace('{"total_episodes"', '{"author": "ann", "total_episodes"'))
-    filter_dataset(WHOLE, audit_of(pairs, np.arange(16) == 2, WHOLE), CUT, REQUEST)
+    filter_dataset(WHOLE, audit_of(pairs, np.arange(16) == 2, WHOLE), CUT, cut=True)
     assert raw(CUT)["author"] == ["ann"]
 
 
@@ -174,5 +173,5 @@ def test_infos_count_where_the_disk_is_nearly_full(datasets: Path, monkeypatch: 
     usage = type(shutil.disk_usage("/"))
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**9, 10**9, bare + size))
     with pytest.raises(RobustBCError, match=r"the disk of .* is full; nothing was written"):
-        filter_dataset(WHOLE, audit_of(pairs, np.zeros(16), WHOLE), CUT, REQUEST)
+        filter_dataset(WHOLE, audit_of(pairs, np.zeros(16), WHOLE), CUT, cut=True)
     assert sorted(minari.list_local_datasets()) == [WHOLE]

@@ -11,24 +11,20 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from robust_bc import Demonstrations
-from robust_bc.auditing.results import Estimate
 from robust_bc.errors import RobustBCError
 from robust_bc.rollouts import Episode
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.datasets import DatasetPlan, Recorded, write_dataset
-from robust_bc_demos.filtering import FilterRequest, filter_dataset, kept_pairs
+from robust_bc_demos.filtering import LeftOut, filter_dataset
 from robust_bc_demos.mixed_datasets import MixRequest, mix
 from robust_bc_envs.tasks import find_task
-from tests.auditing.audits import audit_of, make_audit
+from tests.auditing.audits import audit_of
 from tests.conftest import make_dataset, make_pairs
 
 DRIVING = find_task("lane-driving")
 SHORT = {"length": 60, "cars": 1}
-NO_RATE = Estimate(0, 0, 0)
 
 
 def metadata(name: str) -> list[dict[str, Any]]:
@@ -36,72 +32,22 @@ def metadata(name: str) -> list[dict[str, Any]]:
     return list(dataset.storage.get_episode_metadata(dataset.episode_indices))
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    lengths=st.lists(st.integers(1, 12), min_size=2, max_size=8),
-    share=st.floats(0.01, 1),
-    seed=st.integers(0, 100),
-)
-def test_what_is_kept_is_the_best(lengths: list[int], share: float, seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    episodes = generator.permutation(np.repeat(np.arange(len(lengths)), lengths))
-    quality = generator.random(len(episodes)).round(1)  # with ties
-    audit = make_audit(quality, episodes, rate=NO_RATE)
-    wanted = share * len(quality)
-    pairs = kept_pairs(audit, FilterRequest(keep=share, unit="pair"))
-    assert abs(pairs.sum() - wanted) <= 0.5
-    if pairs.any() and not pairs.all():
-        assert quality[pairs].min() >= quality[~pairs].max()
-    whole = kept_pairs(audit, FilterRequest(keep=share, unit="episode"))
-    assert all(len(set(whole[episodes == episode])) == 1 for episode in range(len(lengths)))
-    means = audit.episode_quality[0]
-    stays = np.array([whole[episodes == episode].all() for episode in range(len(lengths))])
-    if stays.any() and not stays.all():
-        assert means[stays].min() >= means[~stays].max()
-    best = np.argsort(-means, kind="stable")
-    possible = np.cumsum(np.r_[0, np.array(lengths)[best]])
-    asked = int(wanted + 0.5)  # a half is rounded up, where `round` goes to the even one
-    assert abs(whole.sum() - asked) <= np.abs(possible - asked).min() + 1
-    above = kept_pairs(audit, FilterRequest(above=0.5, unit="pair"))
-    assert np.array_equal(above, quality > 0.5)
-    above = kept_pairs(audit, FilterRequest(above=0.5, unit="episode"))
-    assert np.array_equal(above, (means > 0.5)[episodes])
-
-
-def test_a_partly_bad_episode_loses_its_bad_pairs_and_a_slip_in_a_good_one_stays() -> None:
-    bad, partly, good = [0.1] * 9 + [0.9], [0.95] * 6 + [0.05] * 4, [0.99] * 19 + [0.1]
-    audit = make_audit([*bad, *partly, *good], np.repeat([3, 5, 8], [10, 10, 20]))
-    auto, whole = FilterRequest(above=0.5), FilterRequest(above=0.5, unit="episode")
-    expected = [False] * 10 + [True] * 6 + [False] * 4 + [True] * 20
-    assert kept_pairs(audit, auto).tolist() == expected
-    assert kept_pairs(audit, whole).tolist() == [False] * 10 + [True] * 30
-    assert auto.words(audit).endswith("without the bad pairs of those that are partly bad")
-    assert whole.words(audit) == "episodes with a quality above 0.5"
-    single = make_audit([0.4, 0.6, 0.95])
-    assert kept_pairs(single, auto).tolist() == [False, True, True]
-    assert auto.words(single) == "pairs with a quality above 0.5"
-
-
-def test_the_unit_is_what_the_episodes_are() -> None:
-    assert FilterRequest(keep=0.5).unit_for(make_audit([0.1, 0.9])) == "pair"
-    assert FilterRequest(keep=0.5).unit_for(make_audit([0.1, 0.9, 0.9], [0, 1, 1])) == "episode"
-
-
 def test_whole_episodes_go_with_all_that_is_known(datasets: Path) -> None:
     collect("lane-driving", "safe", "our/x-v0", episodes=4, settings=SHORT)
     before = Demonstrations.from_minari("our/x-v0")
-    audit = audit_of(before, np.isin(before.episodes, (1, 2)), "our/x-v0")
-    done = filter_dataset("our/x-v0", audit, "our/y-v0", FilterRequest(above=0.5), command="robust-bc filter ...")
+    audit = audit_of(before, before.episodes == 1, "our/x-v0")
+    done = filter_dataset("our/x-v0", audit, "our/y-v0", command="robust-bc filter ...")
     after = Demonstrations.from_minari("our/y-v0")
-    stays = np.isin(before.episodes, (0, 3))
+    stays = before.episodes != 1
     assert np.array_equal(after.observations, before.observations[stays])
     assert np.array_equal(after.actions, before.actions[stays])
     assert np.array_equal(done.kept, stays)
     (source,) = done.sources
-    assert (source.source, source.episodes, source.dropped_episodes) == ("safe", 4, 2)
-    assert (source.pairs, source.dropped_pairs, done.cut_episodes, done.pieces) == (len(before), (~stays).sum(), 0, 2)
+    assert (source.source, source.episodes, source.dropped_episodes) == ("safe", 4, 1)
+    assert done.left_out == [LeftOut(1, "safe", (~stays).sum(), (~stays).sum(), "contradicts the majority")]
+    assert (source.pairs, source.dropped_pairs, done.cut_episodes, done.pieces) == (len(before), (~stays).sum(), 0, 3)
     kept, old = metadata("our/y-v0"), metadata("our/x-v0")
-    for new, place in zip(kept, (0, 3), strict=True):
+    for new, place in zip(kept, (0, 2, 3), strict=True):
         assert {key: value for key, value in new.items() if key != "id"} == {
             key: value for key, value in old[place].items() if key != "id"
         }
@@ -111,12 +57,11 @@ def test_whole_episodes_go_with_all_that_is_known(datasets: Path) -> None:
     told, old_about = (dict(minari.load_dataset(name).storage.metadata) for name in ("our/y-v0", "our/x-v0"))
     assert told["task"] == "lane-driving"
     assert told["description"] == (
-        f"{stays.sum()} of {len(before)} pairs of our/x-v0: episodes with a quality above 0.5, without the bad"
-        " pairs of those that are partly bad in its audit by"
-        f" choicenet, seed 0; the whole was described as: {old_about['description']}"
+        f"{stays.sum()} of {len(before)} pairs of our/x-v0: all but bad episodes by its audit, seed 0; the whole was"
+        f" described as: {old_about['description']}"
     )
     assert told["algorithm_name"] == "robust-bc filter ..."
-    assert [episode.terminations[-1] for episode in dataset.iterate_episodes()] == [True, True]
+    assert [episode.terminations[-1] for episode in dataset.iterate_episodes()] == [True] * 3
 
 
 def test_an_episode_falls_into_pieces_that_are_true(datasets: Path) -> None:
@@ -125,9 +70,8 @@ def test_an_episode_falls_into_pieces_that_are_true(datasets: Path) -> None:
     length = int((before.episodes == 0).sum())
     bad = np.zeros(len(before), np.bool_)
     bad[[5, 6, 20]] = True
-    done = filter_dataset(
-        "our/x-v0", audit_of(before, bad, "our/x-v0"), "our/y-v0", FilterRequest(above=0.5, unit="pair")
-    )
+    done = filter_dataset("our/x-v0", audit_of(before, bad, "our/x-v0"), "our/y-v0", cut=True)
+    assert [(one.episode, one.dropped_pairs, one.why) for one in done.left_out] == [(0, 3, "single bad pairs")]
     assert (done.cut_episodes, done.pieces, done.sources[0].dropped_episodes, (~done.kept).sum()) == (1, 4, 0, 3)
     whole = next(iter(minari.load_dataset("our/x-v0").iterate_episodes()))
     pieces = list(minari.load_dataset("our/y-v0").iterate_episodes())
@@ -146,8 +90,8 @@ def test_hidden_labels_go_along(datasets: Path) -> None:
     mix(MixRequest(DRIVING, "flip", 0.3, pairs=60, episodes=1), "our/x-v0")
     before = Demonstrations.from_minari("our/x-v0", labels=True)
     assert before.corrupt is not None
-    bad = np.arange(len(before)) % 2 == 0
-    filter_dataset("our/x-v0", audit_of(before, bad, "our/x-v0"), "our/y-v0", FilterRequest(keep=0.5))
+    bad = np.arange(len(before)) % 3 == 0
+    filter_dataset("our/x-v0", audit_of(before, bad, "our/x-v0"), "our/y-v0")
     after = Demonstrations.from_minari("our/y-v0", labels=True)
     assert after.corrupt is not None
     assert np.array_equal(after.corrupt, before.corrupt[~bad])
@@ -159,22 +103,16 @@ def test_what_would_be_wrong_is_refused(datasets: Path) -> None:
     collect("lane-driving", "safe", "our/other-v0", episodes=2, seed=1, settings=SHORT)
     pairs = Demonstrations.from_minari("our/x-v0")
     audit = audit_of(pairs, np.ones(len(pairs)), "our/x-v0")
-    for source, name, request, sentence in (
-        (
-            "our/other-v0",
-            "our/y-v0",
-            FilterRequest(keep=0.5),
-            r"this audit is of other pairs \(our/x-v0\) than those of",
-        ),
-        ("our/x-v0", "our/y-v0", FilterRequest(above=0.5), "0 would be left, but at least 2 are needed"),
-        ("our/x-v0", "our/other-v0", FilterRequest(keep=0.5), "'our/other-v0' is there already"),
-        ("our/x-v0", "nonsense", FilterRequest(keep=0.5), "is not the id of a dataset"),
-        ("our/none-v0", "our/y-v0", FilterRequest(keep=0.5), "neither a folder nor the id"),
+    for source, name, sentence in (
+        ("our/other-v0", "our/y-v0", r"this audit is of other pairs \(our/x-v0\) than those of"),
+        ("our/x-v0", "our/other-v0", "'our/other-v0' is there already"),
+        ("our/x-v0", "nonsense", "is not the id of a dataset"),
+        ("our/none-v0", "our/y-v0", "neither a folder nor the id"),
     ):
         with pytest.raises(RobustBCError, match=sentence):
-            filter_dataset(source, audit, name, request)
+            filter_dataset(source, audit, name)
     with pytest.raises(RobustBCError, match="'our/x-v0' is the dataset to be filtered; take another id"):
-        filter_dataset("our/x-v0", audit, "our/x-v0", FilterRequest(keep=0.5), overwrite=True)
+        filter_dataset("our/x-v0", audit, "our/x-v0", overwrite=True)
     assert sorted(minari.list_local_datasets()) == ["our/other-v0", "our/x-v0"]
 
 
@@ -182,7 +120,7 @@ def test_a_dataset_without_an_environment_is_filtered(datasets: Path) -> None:
     pairs = make_pairs(0)
     make_dataset(pairs)
     audit = audit_of(Demonstrations.from_minari("test/pairs-v0"), pairs.episodes == 3, "test/pairs-v0")
-    filter_dataset("test/pairs-v0", audit, "test/y-v0", FilterRequest(above=0.5))
+    filter_dataset("test/pairs-v0", audit, "test/y-v0")
     after = Demonstrations.from_minari("test/y-v0")
     assert np.array_equal(after.actions, pairs.actions[pairs.episodes != 3])
     dataset = minari.load_dataset("test/y-v0")
@@ -196,29 +134,23 @@ def test_an_environment_that_is_not_installed_is_named_again(datasets: Path) -> 
     boxes = spaces.Box(-1.0, 1.0, (2,), np.float64), spaces.Box(-1.0, 1.0, (1,), np.float64)
     episode = Episode(5, np.zeros((4, 2)), np.zeros((3, 1)), np.zeros(3), False)
     plan = DatasetPlan("our/x-v0", None, *boxes, "", "", environment=spec.to_json())
-    write_dataset(plan, [Recorded(episode, "ann", "ann"), Recorded(episode, "bob", "bob")])
+    write_dataset(plan, [Recorded(episode, who, who) for who in ("ann", "bob", "eve")])
     pairs = Demonstrations.from_minari("our/x-v0")
-    filter_dataset("our/x-v0", audit_of(pairs, pairs.episodes == 0, "our/x-v0"), "our/y-v0", FilterRequest(above=0.5))
+    filter_dataset("our/x-v0", audit_of(pairs, pairs.episodes == 0, "our/x-v0"), "our/y-v0")
     dataset = minari.load_dataset("our/y-v0")
     assert dataset.env_spec == spec
-    assert [about["source"] for about in metadata("our/y-v0")] == ["bob"]
+    assert [about["source"] for about in metadata("our/y-v0")] == ["bob", "eve"]
 
 
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({}, "say what to keep by --keep, a share of the pairs, or by --above"),
-        ({"keep": 0.5, "above": 0.5}, "one of them"),
-        ({"keep": 0.0}, "--keep is a share above 0 and at most 1, but it is 0.0"),
-        ({"keep": 1.5}, "--keep is a share above 0 and at most 1, but it is 1.5"),
-        ({"keep": float("nan")}, "--keep is a share"),
-        ({"above": 1.0}, "--above is a quality from 0 to below 1, but it is 1.0"),
-        ({"keep": 0.5, "unit": "step"}, "there is no unit 'step'; the units are auto, episode, pair"),
-    ],
-)
-def test_what_is_no_rule_is_refused(given: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(RobustBCError, match=sentence):
-        FilterRequest(**given)
+@pytest.mark.parametrize(("bad", "undecided"), [(2, None), (1, "a tie.")])
+def test_in_doubt_everything_stays(bad: int, undecided: str | None, datasets: Path) -> None:
+    collect("lane-driving", "safe", "our/x-v0", episodes=3, settings=SHORT)
+    pairs = Demonstrations.from_minari("our/x-v0")
+    audit = audit_of(pairs, pairs.episodes < bad, "our/x-v0", undecided=undecided)
+    done = filter_dataset("our/x-v0", audit, "our/y-v0")
+    assert done.why_kept == audit.why_kept()
+    assert done.left_out == []
+    assert np.array_equal(Demonstrations.from_minari("our/y-v0").actions, pairs.actions)
 
 
 def test_an_audit_with_the_digest_of_these_pairs_and_other_episodes(datasets: Path) -> None:
@@ -226,7 +158,8 @@ def test_an_audit_with_the_digest_of_these_pairs_and_other_episodes(datasets: Pa
     collect("lane-driving", "safe", "our/x-v0", episodes=2)
     pairs = Demonstrations.from_minari("our/x-v0")
     audit = audit_of(pairs, pairs.episodes == 0, "our/x-v0")
-    longer = {name: np.concatenate([getattr(audit, name)] * 2) for name in ("quality", "spread", "conflict", "foreign")}
+    of_pairs = ("clean", "conflict", "shown", "expected")
+    longer = {name: np.concatenate([getattr(audit, name)] * 2) for name in of_pairs}
     for changed in (longer | {"episodes": np.repeat(np.arange(2), len(pairs))}, {"episodes": pairs.episodes + 1}):
         with pytest.raises(RobustBCError, match="this audit is of other pairs"):
-            filter_dataset("our/x-v0", replace(audit, **changed), "our/y-v0", FilterRequest(above=0.5))
+            filter_dataset("our/x-v0", replace(audit, **changed), "our/y-v0")
