@@ -42,8 +42,8 @@ Settings were chosen on the development tasks. {LOOKED}
 - **False alarm**: any episode of a clean set is dropped. **Cannot tell**: the audit says so, and drops nothing.
 - **Spearman**: rank correlation of scores and noise, in a pile of ten demonstrators of rising noise.
 - **Harm**: the return with cleaning is below that without, and so is the 95 % interval of the paired difference.
-- **Return**: in {ROLLOUTS} episodes, of `{LEARNER["method"]} --kernel {LEARNER["kernel"]} --metric {LEARNER["metric"]}`.
-  It learns from at most {MOST_PAIRS:,} pairs. The oracle is the same learner on the good pairs only.
+- **Return**: of `{LEARNER["method"]} --kernel {LEARNER["kernel"]} --metric {LEARNER["metric"]}`, the mean of {ROLLOUTS}
+  episodes. It learns from at most {MOST_PAIRS:,} pairs. The oracle is the same learner on the good pairs only.
   A share is one of the oracle's return. Random actions count as 0.
 """
 PARTS = """\
@@ -112,7 +112,11 @@ def _of_group(table: pandas.DataFrame) -> list[str]:
         *_section("Cannot tell, share of mixes", undecided, _grid(undecided, "task", "kind")),
         *_section("Graded demonstrators, mean (worst)", ranks, _grid(ranks, "task", "metric", worst=True)),
         *_section("Return as a share of the oracle's", returns, _grid(returns, ["task", "kind"], ["of", "rate"])),
-        *_section("Places where cleaning does harm", worse, worse.drop(columns="run").set_index("task").astype(str)),
+        *_section(
+            "Places where cleaning does harm",
+            worse,
+            worse.drop(columns="run").set_index(["task", "kind", "rate"]).map(_number),
+        ),
     ]
 
 
@@ -130,7 +134,7 @@ def shares_of_oracle(table: pandas.DataFrame) -> pandas.DataFrame:
     if found.empty:
         return found
     means = found.groupby(["task", "kind", "rate", "run"], sort=False)[list(names.values())].mean().reset_index()
-    random = means.task.map(lambda task: CARDS[task].reference.random)
+    random = means.task.map({name: card.reference.random for name, card in CARDS.items() if card.reference})
     for name in ("all", "cleaned"):
         means[name] = (means[name] - random) / (means.oracle - random)
     return means.melt(["task", "kind", "rate", "run"], ["all", "cleaned"], "of", "value")
@@ -142,7 +146,8 @@ def harm(table: pandas.DataFrame) -> pandas.DataFrame:
     found["difference"] = found.return_cleaned - found.return_all
     places = found.groupby(["task", "kind", "rate", "run"], sort=False).difference.agg(["mean", "sem", "count"])
     half = places["sem"] * stats.t.ppf(0.975, places["count"] - 1)
-    return places.assign(low=places["mean"] - half, high=places["mean"] + half).query("high < 0").reset_index()
+    ends = pandas.DataFrame({"mean": places["mean"], "low": places["mean"] - half, "high": places["mean"] + half})
+    return ends[ends.high < 0].reset_index()
 
 
 def _grid(

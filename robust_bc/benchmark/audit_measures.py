@@ -115,9 +115,8 @@ class Returns:
         for key, evaluation in zip(missing, evaluations, strict=True):
             if evaluation.failures:
                 raise RobustBCError(f"a policy could not be measured: {evaluation.failures[0]['failure']}")
-            cell = ReturnCell(key, float(evaluation.summary["return"].mean))
-            self.cache.write([(cell, LEARNT_BY)])
-            cells[key] = cell
+            cells[key] = new = ReturnCell(key, float(evaluation.summary["return"].mean))
+            self.cache.write([(new, LEARNT_BY)])
         return {name: cell.value for name, key in keys.items() if (cell := cells[key]) is not None}
 
 

@@ -73,7 +73,7 @@ def by_checks(demonstrations: Demonstrations, seed: int) -> Detection:
     findings = run_checks(demonstrations, seed)
     names = np.unique(demonstrations.episodes)
     scores = np.array([sum(finding.episode == name for finding in findings) for name in names], np.float64)
-    spoiled = np.isin(names, [finding.episode for finding in findings if finding.spoils])
+    spoiled = np.array([any(each.spoils and each.episode == name for each in findings) for name in names])
     return _dropping(demonstrations, scores + spoiled * (1 + len(findings)), spoiled)
 
 

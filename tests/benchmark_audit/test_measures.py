@@ -80,7 +80,12 @@ def test_findings_that_spoil_come_first(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_no_detector_sees_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setitem(DETECTORS, "loss", lambda pairs, seed: seen.append(pairs.corrupt) or Detection(np.zeros(1)))
+
+    def look(pairs: Demonstrations, seed: int) -> Detection:
+        seen.append(pairs.corrupt)
+        return Detection(np.zeros(2))
+
+    monkeypatch.setitem(DETECTORS, "loss", look)
     detect("loss", pile((5, 5), bad=(1,)), seed=0)
     assert seen == [None]
 

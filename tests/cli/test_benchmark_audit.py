@@ -13,8 +13,8 @@ import pytest
 
 from robust_bc.benchmark import audit as benchmark
 from robust_bc.benchmark.audit import COLUMNS
-from robust_bc.benchmark.audit_measures import RETURNS
-from robust_bc.benchmark.detectors import DETECTORS
+from robust_bc.benchmark.audit_measures import RETURNS, Returns
+from robust_bc.benchmark.detectors import DETECTORS, Detection, detect
 from robust_bc.cli.arguments import parse
 from robust_bc.cli.benchmark_audit import AuditBenchmarkArguments, request, run
 from robust_bc.errors import RobustBCError
@@ -61,8 +61,12 @@ def test_finished_cells_are_kept_and_missing_ones_computed(
     lost = next(path for path in before if path.parent.name == "neighbours")
     lost.write_text(lost.read_text()[:-20])  # as by a full disk
     calls: list[str] = []
-    real = benchmark.detect
-    monkeypatch.setattr(benchmark, "detect", lambda name, *given: calls.append(name) or real(name, *given))
+
+    def counted(name: str, *given: Any) -> Detection:
+        calls.append(name)
+        return detect(name, *given)
+
+    monkeypatch.setattr(benchmark, "detect", counted)
     words = [*SMALL.split(), "--seeds", "2", "--out", str(finished)]
     run([*words, "--json"])
     rows = json.loads(capsys.readouterr().out)["rows"]
@@ -85,7 +89,7 @@ def test_returns_come_to_cells_that_are_there(finished: Path, tmp_path: Path, mo
         lengths.append({name: len(pairs) for name, pairs in sets.items()})
         return dict.fromkeys(sets, 1.0)
 
-    monkeypatch.setattr(benchmark.Returns, "of", of)
+    monkeypatch.setattr(Returns, "of", of)
     monkeypatch.setattr(benchmark, "detect", None)  # nobody is asked again
     for _ in range(2):
         run([*words, "--returns"])
@@ -97,19 +101,21 @@ def test_returns_come_to_cells_that_are_there(finished: Path, tmp_path: Path, mo
 
 
 def test_two_processes_give_the_same_numbers(finished: Path, tmp_path: Path) -> None:
-    done = robust_bc("benchmark", "audit", *f"{SMALL} --seeds 2 --jobs 2 --out out".split(), cwd=tmp_path)
+    words = f"{SMALL.replace('audit,', '')} --seeds 2 --jobs 2 --out out"
+    done = robust_bc("benchmark", "audit", *words.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     one, two = (pandas.read_csv(folder / "audit.csv") for folder in (finished, tmp_path / "out"))
-    one, two = (table[table.metric != "seconds"].reset_index(drop=True) for table in (one, two))
-    pandas.testing.assert_frame_equal(one, two)
+    one, two = (table[(table.detector == "neighbours") & (table.metric != "seconds")] for table in (one, two))
+    pandas.testing.assert_frame_equal(one.reset_index(drop=True), two.reset_index(drop=True))
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
-    words = "benchmark audit --tasks pendulum --kinds clean --seeds 500 --episodes 4 --steps 20 --detectors neighbours"
-    for jobs in (1, 2):
-        first = f"out{jobs}/cells/found/pendulum/clean/0/neighbours/0.json"
-        told = interrupted(f"{words} --jobs {jobs} --out out{jobs}", tmp_path, first)
-        assert f"stopped; finished cells are kept in 'out{jobs}', and the same command goes on from there." in told
+    words = (
+        "benchmark audit --tasks pendulum --kinds clean --seeds 100 --episodes 4 --steps 20 --detectors neighbours"
+        " --jobs 2 --out out"
+    )
+    told = interrupted(words, tmp_path, "out/cells/found/pendulum/clean/0/neighbours/0.json")
+    assert "stopped; finished cells are kept in 'out', and the same command goes on from there." in told
 
 
 def test_what_is_not_said() -> None:
@@ -192,12 +198,10 @@ def test_the_page_by_hand(tmp_path: Path) -> None:
     assert "| task | false_alarm |\n| --- | --- |\n| pendulum | 0.5 |" in page
     assert "| pendulum | 0.9 (0.9) |" in page
     share = (-299 - random) / (-200 - random)
-    assert (
-        f"| task | kind | all 0.3 | cleaned 0.3 |\n| --- | --- | --- | --- |\n| pendulum | flip | 1 | {share:.3f} |"
-        in page
-    )
+    assert "| task | kind | all 0.3 | cleaned 0.3 |" in page
+    assert f"| pendulum | flip | 1 | {share:.3f} |" in page
     half = 4.302653 / np.sqrt(3)  # of Student's t with two degrees of freedom; the deviation is 1
-    assert f"{-99 - half:.1f}" in page.split("does harm")[1]
+    assert f"| pendulum | flip | 0.3 | -99 | {-99 - half:.3f} | {-99 + half:.3f} |" in page
     assert page.count("    robust-bc benchmark audit\n") == page.count("### ")
     assert (tmp_path / "audit.png").stat().st_size > 1000
 
