@@ -144,8 +144,9 @@ class AuditRun:
                 continue
             try:
                 if mix is None or place != (key.kind, key.rate):
-                    place = key.kind, key.rate
+                    mix = None  # or a mix that cannot be made would be judged by the one before
                     mix, noise = self.mixes.mix(key.task, key.kind, key.rate, key.seed)
+                    place = key.kind, key.rate
                 new = _detected(key, mix, noise) if cell is None else cell
                 if self._learns(key):
                     new = replace(new, numbers=new.numbers | returns.of(key.task, _sets(mix, new), key.seed))

@@ -13,8 +13,10 @@ import pytest
 from robust_bc import Demonstrations
 from robust_bc.auditing.findings import Finding
 from robust_bc.benchmark import audit_measures, detectors
+from robust_bc.benchmark.audit import AuditPlan, AuditRun, run_audits
 from robust_bc.benchmark.audit_measures import Returns, draw, measures
 from robust_bc.benchmark.detectors import DETECTORS, Detection, detect
+from robust_bc.errors import RobustBCError
 
 
 def pile(lengths: tuple[int, ...], bad: tuple[int, ...] = ()) -> Demonstrations:
@@ -116,3 +118,25 @@ def test_many_pairs_are_drawn_by_the_seed(monkeypatch: pytest.MonkeyPatch) -> No
     assert [len(rows) for rows in drawn] == [12] * 3
     assert np.array_equal(drawn[0], drawn[1])
     assert not np.array_equal(drawn[0], drawn[2])
+
+
+class Mixes:
+    """Cannot make the kind `flip`."""
+
+    def mix(self, task: str, kind: str, rate: float | None, seed: int) -> tuple[Demonstrations, None]:
+        if kind == "flip":
+            raise RobustBCError("there is none.")
+        return pile((20,) * 5, bad=() if kind == "clean" else (1,)), None
+
+    def mark(self, task: str) -> dict[str, Any]:
+        return {}
+
+
+def test_a_mix_that_fails_is_said_and_left_out(tmp_path: Path) -> None:
+    plan = AuditPlan(("x",), ("clean", "flip", "noisy"), (0.3,), (0,), ("neighbours", "isolation"))
+    said: list[str] = []
+    shown: list[float] = []
+    table = run_audits(AuditRun(plan, Mixes(), tmp_path), 1, lambda share, note: shown.append(share), said.append)
+    assert said == [f"failed: x flip 0.3 {name}, seed 0: there is none." for name in plan.detectors]
+    assert table.groupby("kind").size().to_dict() == {"clean": 4, "noisy": 6}
+    assert len(shown) == 4
