@@ -62,6 +62,8 @@ def main(docs: Path = Path("docs")) -> None:
 
 def read(docs: Path) -> pandas.DataFrame:
     """All runs; the column `run` has the command of each row's, and `group` whether its task is one for development."""
+    if not (docs / "audit.csv").exists():
+        raise SystemExit(f"there is no {docs / 'audit.csv'}; copy audit.csv and audit.json of a finished run there.")
     runs = []
     for path in [docs / "audit.csv", *sorted(docs.glob("audit-*.csv"))]:
         about = json.loads(path.with_suffix(".json").read_text())
