@@ -1,100 +1,198 @@
-"""Writes docs/audit.md, audit-driving.md and their figures from runs of the audit benchmark.
+"""Writes docs/audit.md and docs/audit.png from docs/audit.csv, the table of `robust-bc benchmark audit`.
 
-python scripts/audit_page.py [--pages audit audit-driving]    (also by `make docs`)
+python scripts/audit_page.py    (also by `make docs`)
 
-Finished cells in runs/ are kept: what was interrupted goes on, and what is finished is only written anew.
+docs/audit.csv and docs/audit.json are copies from a run's folder; audit-NAME.csv and audit-NAME.json of further runs
+are read as well, and where two runs have the same cell, the first one counts.
 """
 
 from __future__ import annotations
 
-import shlex
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, get_args
 
-import tyro
+import numpy as np
+import pandas
+from matplotlib.figure import Figure
+from scipy import stats
 
-from robust_bc.benchmark.audit_figure import audit_figure
-from robust_bc.benchmark.audit_page import what_is_corrupt, who_looks
-from robust_bc.benchmark.audit_tables import all_tables, tables_as_markdown
-from robust_bc.benchmark.detectors import MLP_HIDDEN
+from robust_bc.benchmark.audit_measures import LEARNER, MOST_PAIRS, ROLLOUTS
 from robust_bc.benchmark.figures import save_figure
-from robust_bc.cli.arguments import parse
-from robust_bc.cli.benchmark_audit import AuditBenchmarkArguments, Finished, complete, request
 from robust_bc.files import write_whole
+from robust_bc_envs.tasks import CARDS
 
-DOCS = Path("docs")
-COMMAND = "robust-bc benchmark audit"
-INTRODUCTION = """\
-Which demonstrations are bad, and how many? Each mix has whole episodes of a good teacher and a share of corrupt pairs
-(`robust-bc mix --pairs all`). Every detector gets the same states, actions, next states and episode numbers; nobody is
-told which pairs are corrupt, how many there are, or where clean ones are to be had. Its score for every pair is then
-compared with the truth. **AUROC** is the probability that a corrupt pair is more suspect than a clean one: 1 is
-perfect, 0.5 is chance. **Average precision** is the mean share of corrupt pairs among the most suspect ones. A cell is
-`mean [95 % interval over seeds, worst seed]`; the best mean is bold. Some settings of the audit were found with labels
-of these tasks.
+CELL = ["task", "kind", "rate", "seed", "detector"]
+WITHIN = 0.05
+TEST_TASKS_MEASURED: int | None = None
+"""How often the test tasks were measured while the audit was built; whoever measures them counts it up."""
+LOOKED = (
+    "How often the test tasks were measured meanwhile is not recorded."
+    if TEST_TASKS_MEASURED is None
+    else f"The test tasks were measured {TEST_TASKS_MEASURED} times meanwhile."
+)
+INTRODUCTION = f"""\
+# The audit, measured
+
+Each mix has whole episodes of a good demonstrator, and a share of bad ones. Nobody is told which are bad, or how many.
+Settings were chosen on the development tasks. {LOOKED}
+
+- **AUROC**: the probability that a bad episode scores above a good one. 1 is perfect, 0.5 is chance.
+- **Rate within 5 points**: the share of mixes whose estimated share of bad pairs is within 5 points of the true one.
+- **False alarm**: any episode of a clean set is dropped. **Cannot tell**: the audit says so, and drops nothing.
+- **Spearman**: rank correlation of scores and noise, in a pile of ten demonstrators of rising noise.
+- **Harm**: the return with cleaning is below that without, and so is the 95 % interval of the paired difference.
+- **Return**: of `{LEARNER["method"]} --kernel {LEARNER["kernel"]} --metric {LEARNER["metric"]}`, the mean of {ROLLOUTS}
+  episodes. It learns from at most {MOST_PAIRS:,} pairs. The oracle is the same learner on the good pairs only.
+  A share is one of the oracle's return. Random actions count as 0.
 """
-TRAINING = """
-**Filter, then train.** The audit's suspects are dropped as `robust-bc filter --above 0.5` does: whole episodes whose
-mean quality is not above one half, and the bad pairs of those that are partly bad (below 0.9). A plain
-MLP ({width} units, otherwise the defaults of `robust-bc train --method mlp`) learns from the rest, and is measured in
-{rollouts} episodes beside the same MLP on everything and the **oracle**, which learns from the clean pairs only. A
-share is that of the oracle's return, where random actions count as nothing.
-"""
+PARTS = """\
+Audit: all parts together. Agreement, conflict and checks: that part alone. Neighbours: the distance of actions in the
+10 nearest states of other episodes. Isolation: an isolation forest on states and actions. Loss: of a network that is
+fitted to everything."""
 
 
-@dataclass(frozen=True)
-class AuditPage:
-    """A page of docs/ that is made of one run."""
-
-    title: str
-    options: str
-
-
-PAGES = {
-    "audit": AuditPage("The audit: finding bad demonstrations", "--tasks halfcheetah,walker2d --train 0.3"),
-    "audit-driving": AuditPage("The audit on the road", "--tasks lane-driving --seeds 3 --out runs/audit-driving"),
-}
-PageName = Literal["audit", "audit-driving"]
+def main(docs: Path = Path("docs")) -> None:
+    """Read the tables, write page and figure."""
+    table = read(docs)
+    write_whole(docs / "audit.md", page(table))
+    save_figure(heat_map(table), docs / "audit.png")
+    print(f"wrote {docs / 'audit.md'} and its figure")
 
 
-def main(pages: tuple[PageName, ...] = get_args(PageName)) -> None:
-    """Run, or go on; then write."""
-    for name in pages:
-        page = PAGES[name]
-        command = f"{COMMAND} {page.options}"
-        finished = complete(request(parse(AuditBenchmarkArguments, COMMAND, shlex.split(page.options)), command))
-        write_whole(DOCS / f"{name}.md", _text(name, page, finished, command))
-        save_figure(audit_figure(finished.results, finished.rows), DOCS / f"{name}.png")
-        print(f"wrote {DOCS / name}.md and its figure")
+def read(docs: Path) -> pandas.DataFrame:
+    """All runs; the column `run` has the command of each row's, and `group` whether its task is one for development."""
+    if not (docs / "audit.csv").exists():
+        raise SystemExit(f"there is no {docs / 'audit.csv'}; copy audit.csv and audit.json of a finished run there.")
+    runs = []
+    for path in [docs / "audit.csv", *sorted(docs.glob("audit-*.csv"))]:
+        about = json.loads(path.with_suffix(".json").read_text())
+        runs.append(pandas.read_csv(path).assign(run=about["command"], revision=about["revision"]))
+    table = pandas.concat(runs).drop_duplicates([*CELL, "metric"])
+    if table.revision.nunique() > 1:
+        raise SystemExit(f"the tables are of different revisions of the audit: {sorted(table.revision.unique())}")
+    return table.assign(group=np.where(table.task.map(lambda task: CARDS[task].development), "Development", "Test"))
 
 
-def _text(name: str, page: AuditPage, finished: Finished, command: str) -> str:
-    content, plan = finished.content, finished.results.plan
-    made = f"python scripts/audit_page.py --pages {name}"
-    named = ", ".join(f"{name} {number}" for name, number in content["versions"].items())
+def page(table: pandas.DataFrame) -> str:
+    """Test tasks first, then those for development, then the parts."""
     parts = [
-        f"# {page.title}\n\nWritten by `{made}` from this run:",
-        f"    {command}    # {finished.page.facts['date']}",
-        f"on {content['machine']['processor']}, {content['machine']['cores']} cores, {named}.",
         INTRODUCTION,
-        "\n".join(f"- {sentence}" for sentence in (*who_looks(plan.detectors), *what_is_corrupt(plan))),
+        f"Revision {table.revision.iloc[0]} of the audit.",
+        "![Mean AUROC by task and kind](audit.png)",
     ]
-    if plan.train:
-        parts.append(TRAINING.format(width=" and ".join(map(str, MLP_HIDDEN)), rollouts=plan.rollouts))
-    parts += ["## What was found", "\n".join(f"- {sentence}" for sentence in content["headlines"])]
-    parts.append(
-        f"![Estimated against true rates, and AUROC of every detector]({name}.png)\n\nAbove, every mix is a point; the"
-        " line is where estimate and truth are the same, the grey band 5 points to either side. Below, means and their"
-        " 95 % intervals over seeds."
-    )
-    for task in plan.tasks:
-        tables = all_tables(finished.rows, finished.rates, task, plan.detectors)
-        parts.append(f"## {task}\n\n`{command}`\n\n{tables_as_markdown(tables)}")
-    if failures := content["failures"]:
-        parts.append("## What failed\n\n" + "\n".join(f"- {failure}" for failure in failures))
+    audits = table[table.detector == "audit"]
+    for group in ("Test", "Development"):
+        mine = audits[audits.group == group]
+        if len(mine):
+            parts += [f"## {group} tasks", *_of_group(mine)]
+    parts += ["## What each part is worth", PARTS]
+    for group in ("Test", "Development"):
+        found = table[(table.group == group) & (table.metric == "auroc")]
+        parts += _section(f"Mean AUROC, {group.lower()} tasks", found, _grid(found, "task", "detector"))
+        gone = table[(table.group == group) & table.metric.isin(["dropped_good", "dropped_bad"])]
+        parts += _section(
+            f"Shares of pairs that are dropped, {group.lower()} tasks",
+            gone,
+            _grid(gone, "detector", "metric"),
+        )
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
+def _of_group(table: pandas.DataFrame) -> list[str]:
+    """All tables of the audit on some tasks."""
+    auroc = table[table.metric == "auroc"]
+    rates = wide(table, ["estimated_rate", "true_rate"])
+    clean = table[(table.kind == "clean") & (table.metric == "false_alarm")]
+    undecided, ranks = table[table.metric == "undecided"], table[table.metric.str.startswith("spearman")]
+    returns, worse = shares_of_oracle(table), harm(table)
+    rates["value"] = ((rates.estimated_rate - rates.true_rate).abs() <= WITHIN + 1e-9).astype(float)
+    return [
+        *_section("AUROC of episodes, mean (worst)", auroc, _grid(auroc, "task", "kind", worst=True)),
+        *_section("Rate within 5 points, share of mixes", rates, _grid(rates, "task", "kind")),
+        *_section("False alarms, share of clean sets", clean, _grid(clean, "task", "metric")),
+        *_section("Cannot tell, share of mixes", undecided, _grid(undecided, "task", "kind")),
+        *_section("Graded demonstrators, mean (worst)", ranks, _grid(ranks, "task", "metric", worst=True)),
+        *_section("Return as a share of the oracle's", returns, _grid(returns, ["task", "kind"], ["of", "rate"])),
+        *_section(
+            "Places where cleaning does harm",
+            worse,
+            worse.drop(columns="run").set_index(["task", "kind", "rate"]).map(_number),
+        ),
+    ]
+
+
+def wide(table: pandas.DataFrame, metrics: Sequence[str]) -> pandas.DataFrame:
+    """A row for each cell that has all of these metrics, with a column for each."""
+    found = table[table.metric.isin(metrics)]
+    rows = found.set_index([*CELL, "run", "metric"]).value.unstack("metric", sort=False)
+    return rows.reindex(columns=list(metrics)).dropna().reset_index()
+
+
+def shares_of_oracle(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Mean returns over seeds as shares of the oracle's mean; 0 is the return of random actions."""
+    names = {"return_all": "all", "return_cleaned": "cleaned", "return_oracle": "oracle"}
+    found = wide(table, list(names)).rename(columns=names)
+    if found.empty:
+        return found
+    means = found.groupby(["task", "kind", "rate", "run"], sort=False)[list(names.values())].mean().reset_index()
+    random = means.task.map({name: card.reference.random for name, card in CARDS.items() if card.reference})
+    for name in ("all", "cleaned"):
+        means[name] = (means[name] - random) / (means.oracle - random)
+    return means.melt(["task", "kind", "rate", "run"], ["all", "cleaned"], "of", "value")
+
+
+def harm(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Where cleaning loses return: the 95 % interval of the paired difference over seeds is below 0."""
+    found = wide(table, ["return_all", "return_cleaned"])
+    found["difference"] = found.return_cleaned - found.return_all
+    places = found.groupby(["task", "kind", "rate", "run"], sort=False).difference.agg(["mean", "sem", "count"])
+    half = places["sem"] * stats.t.ppf(0.975, places["count"] - 1)
+    ends = pandas.DataFrame({"mean": places["mean"], "low": places["mean"] - half, "high": places["mean"] + half})
+    return ends[ends.high < 0].reset_index()
+
+
+def _grid(
+    table: pandas.DataFrame, rows: str | list[str], columns: str | list[str], worst: bool = False
+) -> pandas.DataFrame:
+    """Means as words, and the worst of them in brackets."""
+    if table.empty:
+        return table
+    cells = table.pivot_table(index=rows, columns=columns, values="value", aggfunc=["mean", "min"], sort=False)
+    words = cells["mean"].map(_number)
+    return words + " (" + cells["min"].map(_number) + ")" if worst else words
+
+
+def _number(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+def _section(title: str, rows: pandas.DataFrame, grid: pandas.DataFrame) -> list[str]:
+    """Title, commands and table; nothing where nothing was measured."""
+    if rows.empty:
+        return []
+    commands = "\n".join(f"    {command}" for command in rows.run.unique())
+    frame = grid.reset_index()
+    heads = [" ".join(str(part) for part in np.atleast_1d(head) if str(part)) for head in frame.columns]
+    lines = [heads, ["---"] * len(heads), *frame.astype(str).values.tolist()]
+    return [f"### {title}", commands, "\n".join("| " + " | ".join(line) + " |" for line in lines)]
+
+
+def heat_map(table: pandas.DataFrame) -> Figure:
+    """Mean AUROC of the audit, tasks down and kinds across."""
+    found = table[(table.detector == "audit") & (table.metric == "auroc")].sort_values("group", ascending=False)
+    means = found.pivot_table(index=["group", "task"], columns="kind", values="value", sort=False)
+    figure = Figure(figsize=(2.5 + 0.7 * len(means.columns), 2 + 0.45 * len(means)), layout="constrained")
+    axes = figure.subplots()
+    shown = axes.imshow(means.to_numpy(), vmin=0.5, vmax=1, cmap="viridis", aspect="auto")
+    axes.set_xticks(range(len(means.columns)), means.columns, rotation=40, ha="right")
+    axes.set_yticks(range(len(means)), [f"{task} ({group.lower()})" for group, task in means.index])
+    for (row, column), value in np.ndenumerate(means.to_numpy()):
+        if not np.isnan(value):
+            axes.text(column, row, f"{value:.2f}", ha="center", va="center", color="white" if value < 0.85 else "black")
+    figure.colorbar(shown, ax=axes, label="mean AUROC")
+    return figure
+
+
 if __name__ == "__main__":
-    tyro.cli(main)
+    main()

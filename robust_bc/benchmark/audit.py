@@ -1,135 +1,259 @@
-"""Running the audit benchmark: finished cells are read from the cache, missing ones are computed one by one."""
+"""The audit benchmark: its cells, how they are computed and kept, and one long table of all that was measured."""
 
 from __future__ import annotations
 
+import multiprocessing
+import signal
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-from robust_bc.benchmark.audit_cells import AuditCell, measured
-from robust_bc.benchmark.audit_plan import AuditPlan, Mixes
-from robust_bc.benchmark.audit_training import compute_training
-from robust_bc.benchmark.cell_cache import CellCache, now
-from robust_bc.benchmark.control_cells import Cell, Key
-from robust_bc.benchmark.control_units import Evaluate, Progress
-from robust_bc.benchmark.detectors import find_detector
-from robust_bc.demonstrations import Demonstrations
-from robust_bc.devices import resolve_device
+from robust_bc.auditing import REVISION
+from robust_bc.auditing.settings import AuditSettings
+from robust_bc.benchmark.audit_measures import LEARNT_BY, RETURNS, Returns, measures
+from robust_bc.benchmark.cell_cache import CellCache
+from robust_bc.benchmark.detectors import DETECTORS, PARTS, detect
 from robust_bc.errors import RobustBCError
-from robust_bc.evaluation.evaluating import evaluate_fleet
+from robust_bc.seeding import check_seed
 
-DETECTIONS_FOLDER, TRAININGS_FOLDER = "cells/detections", "cells/trainings"
-POLICY_COST = 0.2
-"""Of a policy, in detections; only for the progress bar."""
+if TYPE_CHECKING:
+    import pandas
+
+    from robust_bc.auditing.scaled import Floats
+    from robust_bc.demonstrations import Demonstrations
+
+FORMAT = 1
+"""Of a cell. Whoever changes what its numbers mean, or a simple detector, counts it up."""
+CLEAN, GRADED = "clean", "graded"
+COLUMNS = ("task", "kind", "rate", "seed", "detector", "metric", "value")
+RETURNS_OF = "audit"
+"""The detector after whose cleaning policies are fitted."""
+LOOK = 0.2
+"""Seconds between two looks at other processes."""
+
+
+class Mixes(Protocol):
+    """Where mixes come from; other processes get a copy of it."""
+
+    def mix(self, task: str, kind: str, rate: float | None, seed: int) -> tuple[Demonstrations, Floats | None]:
+        """Pairs with their hidden labels, and for a graded mix the noise (N,) of each pair's demonstrator."""
+
+    def mark(self, task: str) -> dict[str, Any]:
+        """All that the mixes of a task depend on."""
 
 
 @dataclass(frozen=True)
-class AuditCells:
-    """All finished cells."""
+class Key:
+    """Which cell."""
 
-    detections: dict[Key, AuditCell] = field(default_factory=dict)
-    trainings: dict[Key, Cell] = field(default_factory=dict)
+    task: str
+    kind: str
+    rate: float | None
+    """Share of bad pairs; None in a graded mix."""
+    seed: int
+    detector: str
+
+    @property
+    def path(self) -> Path:
+        rate = "any" if self.rate is None else f"{self.rate:.12g}"
+        return Path(self.task, self.kind, rate, self.detector, f"{self.seed}.json")
+
+
+@dataclass(frozen=True)
+class AuditCell:
+    """What was measured of one detector on one mix."""
+
+    key: Key
+    numbers: dict[str, float]
+    dropped: str | None
+    """A 1 for each episode that it would drop; None if it only ranks them."""
+
+    def __post_init__(self) -> None:
+        if self.dropped is not None and not set(self.dropped) <= {"0", "1"}:
+            raise RobustBCError("dropped is a 0 or a 1 for each episode.")
+
+
+@dataclass(frozen=True)
+class AuditPlan:
+    """Everything that was asked for, checked."""
+
+    tasks: tuple[str, ...]
+    kinds: tuple[str, ...]
+    """Kinds of corruption, and `clean`."""
+    rates: tuple[float, ...]
+    seeds: tuple[int, ...]
+    detectors: tuple[str, ...]
+    returns: bool = False
+    """Whether policies are fitted to everything, to what the audit keeps, and to the good pairs."""
+
+    def __post_init__(self) -> None:
+        for name in ("tasks", "kinds", "rates", "seeds", "detectors"):
+            if not getattr(self, name):
+                raise RobustBCError(f"{name} is empty; name at least one.")
+        for rate in self.rates:
+            if not 0 < rate < 1:
+                raise RobustBCError(f"a rate must be above 0 and below 1, but it is {rate}.")
+        for name in self.detectors:
+            if name not in DETECTORS:
+                raise RobustBCError(f"there is no detector '{name}'; there are {', '.join(DETECTORS)}.")
+        for seed in self.seeds:
+            check_seed(seed)
+        if self.returns and RETURNS_OF not in self.detectors:
+            raise RobustBCError(f"--returns fits policies to what '{RETURNS_OF}' keeps; name it among the detectors.")
+
+    def units(self) -> list[tuple[str, int]]:
+        """Task and seed: their mixes have episodes in common, so that one process makes all of them."""
+        return [(task, seed) for task in self.tasks for seed in self.seeds]
+
+    def keys(self, task: str, seed: int) -> Iterator[Key]:
+        """The cells of a unit, those of a mix side by side."""
+        for kind in self.kinds:
+            for rate in {CLEAN: (0.0,), GRADED: (None,)}.get(kind, self.rates):
+                for detector in self.detectors:
+                    yield Key(task, kind, rate, seed, detector)
+
+
+@dataclass(frozen=True)
+class AuditRun:
+    """A plan, where its mixes come from and where its cells are."""
+
+    plan: AuditPlan
+    mixes: Mixes
+    out: Path
+
+    def known(self, unit: tuple[str, int]) -> dict[Key, AuditCell | None]:
+        """The cells of a unit as far as they are finished."""
+        mark, cache = self.mixes.mark(unit[0]), self._cache()
+        return {key: cache.read(key, _fingerprint(key, mark)) for key in self.plan.keys(*unit)}
+
+    def finished(self, cell: AuditCell | None) -> bool:
+        """Whether all that is asked for is there."""
+        if cell is None:
+            return False
+        return not self._learns(cell.key) or all(name in cell.numbers for name in RETURNS)
+
+    def compute(self, unit: tuple[str, int], say: Callable[[str], None]) -> Iterator[Key]:
+        """Compute what is missing of a unit; each cell is kept at once, and one that fails is left out."""
+        mark, cache = self.mixes.mark(unit[0]), self._cache()
+        returns = Returns(self.out / "cells" / "returns")
+        place, mix, noise = None, None, None
+        for key, cell in self.known(unit).items():
+            if self.finished(cell):
+                continue
+            try:
+                if mix is None or place != (key.kind, key.rate):
+                    mix = None  # or a mix that cannot be made would be judged by the one before
+                    mix, noise = self.mixes.mix(key.task, key.kind, key.rate, key.seed)
+                    place = key.kind, key.rate
+                new = _detected(key, mix, noise) if cell is None else cell
+                if self._learns(key):
+                    new = replace(new, numbers=new.numbers | returns.of(key.task, _sets(mix, new), key.seed))
+            except RobustBCError as problem:
+                say(f"failed: {key.task} {key.kind} {key.rate} {key.detector}, seed {key.seed}: {problem}")
+                continue
+            cache.write([(new, _fingerprint(key, mark))])
+            yield key
+
+    def table(self) -> pandas.DataFrame:
+        """One row for each number of each finished cell."""
+        import pandas
+
+        cells = (cell for unit in self.plan.units() for cell in self.known(unit).values() if cell is not None)
+        rows = (
+            (cell.key.task, cell.key.kind, cell.key.rate, cell.key.seed, cell.key.detector, metric, value)
+            for cell in cells
+            for metric, value in cell.numbers.items()
+        )
+        return pandas.DataFrame(rows, columns=list(COLUMNS))
+
+    def _cache(self) -> CellCache[Key, AuditCell]:
+        return CellCache(self.out / "cells" / "found", AuditCell)
+
+    def _learns(self, key: Key) -> bool:
+        return self.plan.returns and key.detector == RETURNS_OF and key.kind != GRADED
 
 
 def run_audits(
-    plan: AuditPlan,
-    mixes: Mixes,
-    out: Path,
-    *,
-    device: str = "auto",
-    progress: Progress | None = None,
-    say: Callable[[str], None] | None = None,
-    evaluate: Evaluate = evaluate_fleet,
-) -> AuditCells:
-    """All cells of the plan. Whatever stops it costs the cell in work only: the same call goes on from there.
-
-    Policies are trained after all mixes were looked at, all seeds of a place at once; they are lost together.
-    """
-    resolve_device(device)  # before the work: what is no fault of a cell must not be kept as its failure
-    run = _Run(plan, mixes, out, device, evaluate)
-    tell, show = say or (lambda sentence: None), progress or (lambda share, note: None)
-    keys, units = run.missing()
-    for sentence in (*run.detections.complaints(out), *run.trainings.complaints(out)):
-        tell(sentence)
-    there = len(run.cells.detections) + len(run.cells.trainings)
-    missing = len(keys) + sum(len(unit) for unit in units)
-    if there:
-        tell(f"{there} of {there + missing} cells are there already.")
-    total, done = len(keys) + POLICY_COST * sum(len(unit) for unit in units), 0.0
-    for key in keys:
-        show(done / total, _place(key))
-        run.detect(key)
-        done += 1
-    for unit in units:
-
-        def report(share: float, note: str, done: float = done, unit: list[Key] = unit) -> None:
-            show((done + share * POLICY_COST * len(unit)) / total, f"{_place(unit[0])}: {note}")
-
-        run.train(unit, report)
-        done += POLICY_COST * len(unit)
-    return run.cells
+    run: AuditRun, jobs: int, progress: Callable[[float, str], None], say: Callable[[str], None]
+) -> pandas.DataFrame:
+    """Compute what is missing, in so many processes. Whatever stops it: the same call goes on from there."""
+    known = {unit: run.known(unit).values() for unit in run.plan.units()}
+    missing = {unit: sum(not run.finished(cell) for cell in cells) for unit, cells in known.items()}
+    units, total = [unit for unit, count in missing.items() if count], sum(missing.values())
+    if jobs > 1 and len(units) > 1:
+        _in_processes(run, units, min(jobs, len(units)), say, lambda done: progress(done / total, ""))
+    else:
+        done = 0
+        for unit in units:
+            for key in run.compute(unit, say):
+                done += 1
+                progress(done / total, f"{key.task} {key.kind}, seed {key.seed}")
+    return run.table()
 
 
-class _Run:
-    """The cells so far, and the mix that the cells in work share."""
-
-    def __init__(self, plan: AuditPlan, mixes: Mixes, out: Path, device: str, evaluate: Evaluate) -> None:
-        self.plan, self.mixes, self.device, self.evaluate = plan, mixes, device, evaluate
-        self.detections: CellCache[Key, AuditCell] = CellCache(out / DETECTIONS_FOLDER, AuditCell)
-        self.trainings: CellCache[Key, Cell] = CellCache(out / TRAININGS_FOLDER, Cell)
-        self.marks = {task: mixes.mark(task) for task in plan.tasks}
-        self.cells = AuditCells()
-        self.place: tuple[str, str, float] | None = None
-        self.known: dict[int, Demonstrations] = {}
-        """Mixes of this place, by seed."""
-
-    def missing(self) -> tuple[list[Key], list[list[Key]]]:
-        """Cells, and units of policies, that are yet to be computed; finished ones are read."""
-        keys, units = [], []
-        for key in self.plan.detections():
-            cell = self.detections.read(key, self.plan.detection_fingerprint(key, self.marks[key.task]))
-            if cell is None:
-                keys.append(key)
-            else:
-                self.cells.detections[key] = cell
-        for unit in self.plan.trainings():
-            found = {
-                key: self.trainings.read(key, self.plan.training_fingerprint(key, self.marks[key.task])) for key in unit
-            }
-            self.cells.trainings.update({key: cell for key, cell in found.items() if cell is not None})
-            if left := [key for key, cell in found.items() if cell is None]:
-                units.append(left)
-        return keys, units
-
-    def detect(self, key: Key) -> None:
-        """Ask one detector about one mix, measure, keep."""
-        mix = self.mix(key)
-        started = time.monotonic()
-        try:
-            detection = find_detector(key.method)(mix, key.seed, self.device)
-            cell = measured(key, detection, mix, time.monotonic() - started)
-        except RobustBCError as problem:
-            cell = AuditCell(key, failure=str(problem), finished=now())
-        self.detections.write([(cell, self.plan.detection_fingerprint(key, self.marks[key.task]))])
-        self.cells.detections[key] = cell
-
-    def train(self, unit: list[Key], progress: Progress) -> None:
-        """Fit, measure, keep."""
-        cells = compute_training(self.plan, unit, self.mix, self.cells.detections, self.device, progress, self.evaluate)
-        marks = [self.plan.training_fingerprint(cell.key, self.marks[cell.key.task]) for cell in cells]
-        self.trainings.write(list(zip(cells, marks, strict=True)))
-        self.cells.trainings.update({cell.key: cell for cell in cells})
-
-    def mix(self, key: Key) -> Demonstrations:
-        """The demonstrations of this cell; those of other places are dropped."""
-        place = (key.task, key.how, key.rate)
-        if place != self.place:
-            self.place, self.known = place, {}
-        if key.seed not in self.known:
-            self.known[key.seed] = self.mixes.demonstrations(*place, key.seed)
-        return self.known[key.seed]
+def _in_processes(
+    run: AuditRun, units: Sequence[tuple[str, int]], jobs: int, say: Callable[[str], None], tell: Callable[[int], None]
+) -> None:
+    """Each process gets its share of the units; they end with this one."""
+    context = multiprocessing.get_context("spawn")
+    done = context.RawArray("i", jobs)
+    processes = [
+        context.Process(target=_work, args=(run, units[number::jobs], done, number, say), daemon=True)
+        for number in range(jobs)
+    ]
+    try:
+        for process in processes:
+            process.start()
+        while any(process.is_alive() for process in processes):
+            time.sleep(LOOK)
+            tell(sum(done))
+            if broken := [process.exitcode for process in processes if process.exitcode]:
+                raise RobustBCError(f"a process ended with exit code {broken[0]}; the same command goes on from there.")
+    finally:
+        for process in processes:
+            if process.is_alive():
+                process.terminate()
+                process.join()
 
 
-def _place(key: Key) -> str:
-    return f"{key.task} {key.how} {key.rate:.0%} {key.method}, seed {key.seed}"
+def _work(run: AuditRun, units: Sequence[tuple[str, int]], done: Any, number: int, say: Callable[[str], None]) -> None:
+    """What one process does; Ctrl-C is met by the one that started it."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    torch.set_num_threads(1)
+    parent = multiprocessing.parent_process()
+    with threadpool_limits(1):
+        for unit in units:
+            for _ in run.compute(unit, say):
+                done[number] += 1
+                if parent is not None and not parent.is_alive():
+                    return
+
+
+def _detected(key: Key, mix: Demonstrations, noise: Floats | None) -> AuditCell:
+    started = time.monotonic()
+    found = detect(key.detector, mix, key.seed)
+    seconds = round(time.monotonic() - started, 3)
+    dropped = None if found.dropped is None else "".join("1" if flag else "0" for flag in found.dropped)
+    return AuditCell(key, measures(found, mix, noise) | {"seconds": seconds}, dropped)
+
+
+def _sets(mix: Demonstrations, cell: AuditCell) -> dict[str, Demonstrations]:
+    """What policies are fitted to."""
+    import numpy as np
+
+    dropped = np.array([flag == "1" for flag in cell.dropped or ""])
+    places = np.unique(mix.episodes, return_inverse=True)[1]
+    return dict(zip(RETURNS, (mix, mix.select(~dropped[places]), mix.clean()), strict=True))
+
+
+def _fingerprint(key: Key, mark: dict[str, Any]) -> dict[str, Any]:
+    """All that a cell depends on."""
+    about: dict[str, Any] = {"format": FORMAT, "mixes": mark}
+    if key.detector in PARTS:
+        about |= {"revision": REVISION, "settings": asdict(AuditSettings())}
+    return about | ({"learner": LEARNT_BY} if key.detector == RETURNS_OF else {})

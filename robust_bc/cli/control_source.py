@@ -59,25 +59,28 @@ class TeacherSource:
     def expert(self, task: str) -> Teacher:
         """The good teacher of the card."""
         card = find_task(task)
-        return self._teacher(card, card.good)
+        return make_teacher(card, card.good, self.settings)
 
     def mark(self, task: str) -> dict[str, Any]:
         """Who the teachers are, to the last weight, and how they were seen."""
         card = find_task(task)
-        teachers = [_identity(self._teacher(card, name)) for name in (card.good, card.bad)]
+        teachers = [identity(make_teacher(card, name, self.settings)) for name in (card.good, card.bad)]
         fields = [field.name for field in dataclasses.fields(card) if field.name not in NO_PART]
         about = {name: getattr(card, name) for name in fields}
         return {"card": about, "teachers": teachers, "settings": self.settings}
 
-    def _teacher(self, card: Task, name: str) -> Teacher:
-        worlds = make_batch(card, 1, settings=self.settings)
-        try:
-            return find_teacher(card, name, *boxes(worlds))
-        finally:
-            worlds.close()
+
+def make_teacher(card: Task, name: str, settings: Mapping[str, Any] | None = None) -> Teacher:
+    """A teacher of the card, as it acts in environments with these settings."""
+    worlds = make_batch(card, 1, settings=dict(settings or {}))
+    try:
+        return find_teacher(card, name, *boxes(worlds))
+    finally:
+        worlds.close()
 
 
-def _identity(teacher: Teacher) -> dict[str, Any]:
+def identity(teacher: Teacher) -> dict[str, Any]:
+    """What tells a teacher from all others."""
     if isinstance(teacher, ScriptedDriver):
         return {"name": teacher.name, "style": dataclasses.asdict(teacher.style)}
     if not isinstance(teacher, NetworkTeacher):

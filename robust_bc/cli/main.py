@@ -34,7 +34,7 @@ COMMANDS = {
     "benchmark mujoco": ("robust_bc.cli.benchmark_mujoco", "returns against shares of corrupt demonstrations"),
     "benchmark driving": ("robust_bc.cli.benchmark_driving", "collisions against shares of careless demonstrations"),
     "benchmark housing": ("robust_bc.cli.benchmark_housing", "errors on Boston house prices, some of them wrong"),
-    "benchmark audit": ("robust_bc.cli.benchmark_audit", "how well corrupt pairs and episodes are found, and how many"),
+    "benchmark audit": ("robust_bc.cli.benchmark_audit", "how well bad episodes are found, and what that is worth"),
     "benchmark ablation": ("robust_bc.cli.benchmark_ablation", "what each part of ChoiceNet is worth"),
 }
 

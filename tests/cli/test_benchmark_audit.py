@@ -1,122 +1,216 @@
-"""`robust-bc benchmark audit`, as a person runs it."""
+"""`robust-bc benchmark audit`, as a person runs it, and the page that is made of its table."""
 
 from __future__ import annotations
 
-import csv
+import importlib.util
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
-from robust_bc import Demonstrations
-from robust_bc.auditing.estimates import Estimate
-from robust_bc.benchmark import audit_plan, audit_training
-from robust_bc.benchmark.detectors import AUDIT, DETECTORS, Detection, Detector
+from robust_bc.benchmark import audit as benchmark
+from robust_bc.benchmark.audit import COLUMNS
+from robust_bc.benchmark.audit_measures import RETURNS, Returns
+from robust_bc.benchmark.detectors import DETECTORS, Detection, detect
 from robust_bc.cli.arguments import parse
-from robust_bc.cli.benchmark_audit import AuditBenchmarkArguments, AuditRequest, request, run
+from robust_bc.cli.benchmark_audit import AuditBenchmarkArguments, request, run
 from robust_bc.errors import RobustBCError
 from tests.cli.interrupting import interrupted
 from tests.cli.test_cli import robust_bc
-from tests.conftest import QUICK
 
-FILES = {"command.txt", "benchmark.json", "cells.csv", "table.csv", "table.md", "report.html", "audit.png", "cells"}
-
-
-def asked(words: str = "") -> AuditRequest:
-    return request(parse(AuditBenchmarkArguments, "robust-bc benchmark audit", words.split()), "robust-bc")
+SMALL = "--tasks pendulum --kinds clean,flip,graded --rates 0.4 --episodes 6 --steps 60 --detectors audit,neighbours"
 
 
-def steep(pairs: Demonstrations, seed: int, device: str) -> Detection:
-    """An audit in a moment: it distrusts the tenth of the pairs that steer the most."""
-    size = np.abs(pairs.actions).max(1)
-    return Detection(np.where(size > np.quantile(size, 0.9), 0.9, 0.1), Estimate(0.1, 0.05, 0.2))
+def asked(words: str = "") -> benchmark.AuditRun:
+    return request(parse(AuditBenchmarkArguments, "robust-bc benchmark audit", words.split()))
 
 
-def test_a_small_benchmark(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(DETECTORS, AUDIT, Detector(steep, "distrusts steep actions"))
-    for module in (audit_plan, audit_training):
-        monkeypatch.setattr(module, "TRAINING", QUICK)
+def times(out: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in (out / "cells").rglob("*.json")}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two seeds of a small benchmark."""
+    out = tmp_path_factory.mktemp("benchmark") / "out"
+    run([*SMALL.split(), "--seeds", "2", "--out", str(out)])
+    return out
+
+
+def test_one_long_table(finished: Path) -> None:
+    table = pandas.read_csv(finished / "audit.csv")
+    assert tuple(table.columns) == COLUMNS
+    cells = table.drop_duplicates(["kind", "seed", "detector"])
+    assert len(cells) == len(times(finished)) == 3 * 2 * 2
+    assert set(zip(table.kind, table.rate.fillna(-1), strict=True)) == {("clean", 0), ("flip", 0.4), ("graded", -1)}
+    flipped = table[(table.kind == "flip") & (table.detector == "audit")]
+    names = "auroc true_rate estimated_rate dropped_good dropped_bad false_alarm undecided seconds"
+    assert set(flipped.metric) == set(names.split())
+    assert table[table.metric == "true_rate"].value.between(0, 0.5).all()
+    assert set(table[table.kind == "graded"].metric) > {"spearman", "spearman_demonstrators"}
+    assert json.loads((finished / "audit.json").read_text())["command"].startswith("robust-bc benchmark audit --tasks")
+
+
+def test_finished_cells_are_kept_and_missing_ones_computed(
+    finished: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, table = times(finished), (finished / "audit.csv").read_bytes()
+    lost = next(path for path in before if path.parent.name == "neighbours")
+    lost.write_text(lost.read_text()[:-20])  # as by a full disk
+    calls: list[str] = []
+
+    def counted(name: str, *given: Any) -> Detection:
+        calls.append(name)
+        return detect(name, *given)
+
+    monkeypatch.setattr(benchmark, "detect", counted)
+    words = [*SMALL.split(), "--seeds", "2", "--out", str(finished)]
+    run([*words, "--json"])
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert calls == ["neighbours"]
+    assert len(rows) == table.count(b"\n") - 1
+    assert {path for path, time in times(finished).items() if time != before[path]} == {lost}
+    monkeypatch.setattr(benchmark, "REVISION", -1)  # the audit has changed, the simple detector has not
+    calls.clear()
+    run(words)
+    assert calls == ["audit"] * 6
+
+
+def test_returns_come_to_cells_that_are_there(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
-    words = "--tasks lane-driving --hows rollout,uniform --rates 0,0.3 --seeds 2 --episodes 5 --train 0.3 --rollouts 2"
-    words += f" --detectors audit,knn --device cpu --out {out}"
-    run(words.split())
-    printed = capsys.readouterr().out
-    for text in (
-        "lane-driving: AUROC of corrupt pairs, mean, and the worst of 2 seeds",
-        "lane-driving: AUROC of corrupt episodes",
-        "lane-driving: Estimated against true rate",
-        "Filter, then train",
-        "uniform 30 %",
-        "within 5 points",
-        str(out / "report.html"),
-    ):
-        assert text in printed, text
-    assert {path.name for path in out.iterdir()} == FILES
-    content = json.loads((out / "benchmark.json").read_text())
-    assert content["command"] == f"robust-bc benchmark audit {words}"
-    assert (out / "command.txt").read_text() == content["command"] + "\n"
-    assert content["versions"]["scikit-learn"]
-    assert {(row["how"], row["rate"]) for row in content["rates"]} == {
-        ("clean", 0.0),
-        ("rollout", 0.3),
-        ("uniform", 0.3),
-    }
-    assert {row["method"] for row in content["rows"] if row["metric"] == "return"} == {"mlp", "mlp-filtered", "oracle"}
-    # Clean data and two ways; two detectors and two seeds.
-    cells = list(csv.DictReader((out / "cells.csv").read_text().splitlines()))
-    assert len(cells) == 3 * 2 * 2
-    uniform = [cell for cell in cells if cell["how"] == "uniform"]
-    assert all(float(cell["true_rate"]) == pytest.approx(0.3, abs=0.01) for cell in uniform)
-    assert {cell["episodes"] for cell in uniform} == {"5.0"}
-    assert "distrusts steep actions" in (out / "report.html").read_text()
-    before = {path: path.stat().st_mtime_ns for path in (out / "cells").rglob("*.json")}
-    run([*words.split(), "--json"])
-    again = json.loads(capsys.readouterr().out)
-    assert again["rows"] == content["rows"]
-    assert again["headlines"] == content["headlines"]
-    assert {path: path.stat().st_mtime_ns for path in (out / "cells").rglob("*.json")} == before
+    words = [*SMALL.replace(",graded", "").split(), "--seeds", "1", "--out", str(out)]
+    run(words)
+    lengths: list[dict[str, int]] = []
+
+    def of(self: Any, task: str, sets: dict[str, Any], seed: int) -> dict[str, float]:
+        lengths.append({name: len(pairs) for name, pairs in sets.items()})
+        return dict.fromkeys(sets, 1.0)
+
+    monkeypatch.setattr(Returns, "of", of)
+    monkeypatch.setattr(benchmark, "detect", None)  # nobody is asked again
+    for _ in range(2):
+        run([*words, "--returns"])
+    clean, flipped = lengths
+    assert set(clean.values()) == {360}
+    assert (flipped["return_all"], flipped["return_oracle"]) == (360, 240)
+    table = pandas.read_csv(out / "audit.csv")
+    assert table[table.metric.isin(RETURNS)].groupby("kind").size().to_dict() == {"clean": 3, "flip": 3}
 
 
-def test_what_is_not_said() -> None:
-    plan = asked().plan
-    assert plan.tasks == ("halfcheetah", "walker2d", "lane-driving")
-    assert (plan.rates, len(plan.seeds), plan.detectors) == ((0.0, 0.1, 0.3, 0.45), 10, tuple(DETECTORS))
-    assert (plan.pairs, plan.episodes, plan.train, plan.rollouts) == (None, None, (), 20)
-    assert asked().out == Path("runs/benchmark-audit")
-    assert asked("--pairs 500").out == Path("runs/benchmark-audit-500")  # or it would replace cells of whole episodes
-    quick = asked("--quick --seeds 3")
-    assert (quick.plan.rates, quick.plan.seeds) == ((0.0, 0.3), (0, 1, 2))
-    assert quick.out == Path("runs/benchmark-audit-quick")
+def test_two_processes_give_the_same_numbers(finished: Path, tmp_path: Path) -> None:
+    words = f"{SMALL.replace('audit,', '')} --seeds 2 --jobs 2 --out out"
+    done = robust_bc("benchmark", "audit", *words.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    one, two = (pandas.read_csv(folder / "audit.csv") for folder in (finished, tmp_path / "out"))
+    one, two = (table[(table.detector == "neighbours") & (table.metric != "seconds")] for table in (one, two))
+    pandas.testing.assert_frame_equal(one.reset_index(drop=True), two.reset_index(drop=True))
 
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
     words = (
-        "benchmark audit --tasks lane-driving --hows flip --rates 0 --seeds 50 --episodes 3 --detectors knn --out out"
+        "benchmark audit --tasks pendulum --kinds clean --seeds 100 --episodes 4 --steps 20 --detectors neighbours"
+        " --jobs 2 --out out"
     )
-    told = interrupted(words, tmp_path, "out/cells/detections/lane-driving/clean/0/knn/0.json")
+    told = interrupted(words, tmp_path, "out/cells/found/pendulum/clean/0/neighbours/0.json")
     assert "stopped; finished cells are kept in 'out', and the same command goes on from there." in told
+
+
+def test_what_is_not_said() -> None:
+    plan = asked().plan
+    assert len(plan.tasks) == 8
+    assert (len(plan.kinds), plan.rates, len(plan.seeds), plan.detectors) == (
+        12,
+        (0.1, 0.3, 0.45),
+        10,
+        tuple(DETECTORS),
+    )
+    assert asked("--tasks development").plan.tasks == ("halfcheetah", "hopper", "lane-driving")
+    assert len(asked("--tasks test,hopper").plan.tasks) == 6
+    assert len(list(plan.keys("hopper", 0))) == (10 * 3 + 2) * len(DETECTORS)
+    episodes = [asked().mixes.mark(task)["episodes"] for task in ("pendulum", "lane-driving")]
+    assert episodes == [20, 40]
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("--tasks cheetah", "there is no task 'cheetah' in this benchmark; it has halfcheetah, walker2d, lane-driving"),
-        ("--hows flop", "there is no way to corrupt 'flop' in this benchmark"),
-        ("--detectors eyes", "there is no detector 'eyes'; there are audit, mlp-residual, knn, isolation-forest"),
-        ("--rates 0.1,1.2", "a rate must be at least 0 and below 1, but it is 1.2"),
+        ("--tasks cheetah", "there is no task 'cheetah' in this benchmark; it has halfcheetah, hopper"),
+        ("--kinds flop", "there is no kind of corruption 'flop' in this benchmark; it has clean, rollout"),
+        ("--detectors eyes", "there is no detector 'eyes'; there are audit, agreement"),
+        ("--rates 0,0.1", "a rate must be above 0 and below 1, but it is 0"),
         ("--seeds 0", "--seeds must be at least 1, but it is 0"),
-        ("--pairs some", "--pairs must be a whole number or 'all', but it is 'some'"),
-        ("--pairs 1", "pairs must be at least 2, but it is 1"),
-        ("--episodes 0", "episodes must be at least 1, but it is 0"),
-        ("--train 0.2", "trained at rate 0.2, which is not among the rates"),
-        ("--train 0.3 --detectors knn", "policies are trained on what 'audit' keeps; name it among the detectors"),
+        ("--jobs 0", "--jobs must be at least 1, but it is 0"),
+        ("--returns --detectors loss", "what 'audit' keeps; name it among the detectors"),
     ],
 )
 def test_bad_arguments_get_one_sentence(tmp_path: Path, words: str, sentence: str) -> None:
     with pytest.raises(RobustBCError, match=sentence):
         run([*words.split(), "--out", str(tmp_path / "out")])
     assert not (tmp_path / "out").exists()
+
+
+def page_script() -> Any:
+    spec = importlib.util.spec_from_file_location("audit_page", Path(__file__).parents[2] / "scripts" / "audit_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_by_hand(tmp_path: Path) -> None:
+    def rows(kind: str, rate: float | None, seed: int, **numbers: float) -> list[tuple[Any, ...]]:
+        return [("pendulum", kind, rate, seed, "audit", metric, value) for metric, value in numbers.items()]
+
+    random = -1000.0
+    script = page_script()
+    script.CARDS = {"pendulum": _Card(random)}
+    numbers = [
+        *rows("clean", 0, 0, true_rate=0, estimated_rate=0.0, false_alarm=0, undecided=0),
+        *rows("clean", 0, 1, true_rate=0, estimated_rate=0.2, false_alarm=1, undecided=0),
+        *rows("graded", None, 0, spearman=0.9, undecided=0),
+        *(
+            row
+            for seed in range(3)
+            for row in rows(
+                "flip",
+                0.3,
+                seed,
+                auroc=[1, 1, 0.7][seed],
+                true_rate=0.3,
+                estimated_rate=0.3,
+                undecided=0,
+                return_all=-200.0,
+                return_cleaned=-300.0 + seed,
+                return_oracle=-200.0,
+            )
+        ),
+    ]
+    pandas.DataFrame(numbers, columns=list(COLUMNS)).to_csv(tmp_path / "audit.csv", index=False)
+    (tmp_path / "audit.json").write_text(json.dumps({"command": "robust-bc benchmark audit", "revision": 7}))
+    script.main(tmp_path)
+    page = (tmp_path / "audit.md").read_text()
+    assert "| pendulum | 0.9 (0.7) |" in page
+    assert "| task | clean | flip |\n| --- | --- | --- |\n| pendulum | 0.5 | 1 |" in page
+    assert "| task | false_alarm |\n| --- | --- |\n| pendulum | 0.5 |" in page
+    assert "| pendulum | 0.9 (0.9) |" in page
+    share = (-299 - random) / (-200 - random)
+    assert "| task | kind | all 0.3 | cleaned 0.3 |" in page
+    assert f"| pendulum | flip | 1 | {share:.3f} |" in page
+    half = 4.302653 / np.sqrt(3)  # of Student's t with two degrees of freedom; the deviation is 1
+    assert f"| pendulum | flip | 0.3 | -99 | {-99 - half:.3f} | {-99 + half:.3f} |" in page
+    assert page.count("    robust-bc benchmark audit\n") == page.count("### ")
+    assert (tmp_path / "audit.png").stat().st_size > 1000
+
+
+class _Card:
+    development = False
+
+    def __init__(self, random: float) -> None:
+        self.reference = type("Reference", (), {"random": random})
 
 
 def test_it_is_in_the_help(tmp_path: Path) -> None:

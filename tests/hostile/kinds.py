@@ -25,7 +25,8 @@ from robust_bc.auditing.results import Audit
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.auditing.storage import load_audit
 from robust_bc.auditing.verdict import Judged
-from robust_bc.benchmark.audit_cells import AuditCell
+from robust_bc.benchmark import audit as audit_benchmark
+from robust_bc.benchmark.audit import AuditCell
 from robust_bc.benchmark.cell_cache import CellCache
 from robust_bc.benchmark.control_cells import Cell, Key, LearningCurve, PairCorrelations
 from robust_bc.cleaning import Cleaning
@@ -51,6 +52,7 @@ TINY: dict[str, Any] = {"steps": 25, "batch_size": 8, "hidden": (4,)}
 TINY_OPTIONS = ["--steps", "25", "--batch-size", "8", "--hidden", "4", "--method", "mlp"]
 SHORT = {"length": 40, "cars": 0}
 KEY = Key("halfcheetah", "flip", 0.3, "mlp", 0)
+AUDIT_KEY = audit_benchmark.Key("halfcheetah", "flip", 0.3, 0, "audit")
 MARK = {"plan": [1, 2], "word": "x"}
 
 Reader = Callable[[Path], object]
@@ -220,16 +222,16 @@ def make_cells(folder: Path) -> None:
         "x",
     )
     CellCache[Key, Cell](folder / "control", Cell).write([(cell, MARK)])
-    audited = AuditCell(KEY, {"pair_auroc": 0.5, "pair_ap": None}, "01", None, 1.0, "x")
-    CellCache[Key, AuditCell](folder / "audit", AuditCell).write([(audited, MARK)])
+    audited = AuditCell(AUDIT_KEY, {"auroc": 0.5}, "01")
+    CellCache[audit_benchmark.Key, AuditCell](folder / "audit", AuditCell).write([(audited, MARK)])
 
 
 def cells(folder: Path) -> object:
     control, audited = (
         CellCache[Key, Cell](folder / "control", Cell),
-        CellCache[Key, AuditCell](folder / "audit", AuditCell),
+        CellCache[audit_benchmark.Key, AuditCell](folder / "audit", AuditCell),
     )
-    found = control.read(KEY, MARK), audited.read(KEY, MARK)
+    found = control.read(KEY, MARK), audited.read(AUDIT_KEY, MARK)
     return found, found[0] and found[0].mean("return"), control.complaints(folder), audited.complaints(folder)
 
 

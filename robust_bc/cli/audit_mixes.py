@@ -1,0 +1,75 @@
+"""Mixes of whole episodes for the audit benchmark, from the teachers of a task's card."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robust_bc.benchmark.audit import CLEAN
+from robust_bc.cli.control_source import identity, make_teacher
+from robust_bc.demonstrations import Demonstrations
+from robust_bc_demos.mixed_datasets import MixRequest, Rollouts, make_mix
+from robust_bc_demos.teachers import MEDIUM
+from robust_bc_envs.tasks import find_task
+
+if TYPE_CHECKING:
+    from robust_bc.auditing.scaled import Floats
+
+EPISODES = 20
+MORE_EPISODES = {"reacher": 40, "lane-driving": 40}
+"""Where episodes are short."""
+
+
+class EpisodeMixes:
+    """The teachers' episodes are made once for a task and seed."""
+
+    def __init__(self, episodes: int | None, steps: int) -> None:
+        self.episodes, self.steps = episodes, steps
+        self._marks: dict[str, dict[str, Any]] = {}
+        self._rollouts: Rollouts = {}
+        self._unit: tuple[str, int] | None = None
+
+    def mix(self, task: str, kind: str, rate: float | None, seed: int) -> tuple[Demonstrations, Floats | None]:
+        """Pairs with their hidden labels, and for a graded mix the noise (N,) of each pair's demonstrator."""
+        if (task, seed) != self._unit:
+            self._rollouts, self._unit = {}, (task, seed)
+        request = MixRequest(
+            find_task(task),
+            "flip" if kind == CLEAN else kind,  # at rate 0 all kinds are one
+            rate,
+            pairs=None,
+            seed=seed,
+            episodes=self._count(task),
+            steps=self.steps,
+        )
+        made = make_mix(request, rollouts=self._rollouts)
+        episodes = made.mix.episodes
+        lengths = [len(episode) for episode in episodes]
+        demonstrations = Demonstrations(
+            observations=np.concatenate([episode.observations[:-1] for episode in episodes]),
+            actions=np.concatenate([episode.actions for episode in episodes]),
+            episodes=np.repeat(np.arange(len(lengths)), lengths),
+            action_space=made.action_space,
+            corrupt=made.mix.labels,
+            successors=np.concatenate([episode.observations[1:] for episode in episodes]),
+        )
+        return demonstrations, made.mix.noise
+
+    def mark(self, task: str) -> dict[str, Any]:
+        """The teachers, to the last weight, and how much of them is seen."""
+        if task not in self._marks:
+            card = find_task(task)
+            teachers = [identity(make_teacher(card, name)) for name in (card.good, card.bad, MEDIUM)]
+            self._marks[task] = {
+                "environment": card.environment,
+                "settings": dict(card.settings),
+                "disturbance": card.disturbance,
+                "teachers": teachers,
+                "episodes": self._count(task),
+                "steps": self.steps,
+            }
+        return self._marks[task]
+
+    def _count(self, task: str) -> int:
+        return MORE_EPISODES.get(task, EPISODES) if self.episodes is None else self.episodes
