@@ -69,7 +69,9 @@ def compare_episodes(scaled: Scaled, settings: AuditSettings, generator: np.rand
     directed = np.stack([_disagreements(scaled, rows, matched, settings.closest) for rows in drawn])  # (E, C)
     both = (directed[compared] + directed[compared].T) / 2  # NaN nowhere but for an episode and itself
     np.fill_diagonal(both, 0.0)
-    majority, contrast = two_groups(np.log(both + LEAST_DISAGREEMENT), scaled.grouping.lengths[compared])
+    majority, contrast = two_groups(
+        np.log(both + LEAST_DISAGREEMENT), scaled.grouping.lengths[compared].astype(np.float64)
+    )
     # Of episodes that were not drawn, only the one direction is known.
     towards = directed.copy()
     towards[compared] = both

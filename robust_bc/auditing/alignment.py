@@ -25,6 +25,8 @@ MOST_ROWS = 100
 FEWEST_ROWS = 300
 """Below, trees cannot tell."""
 TREES, LEAF = 20, 3
+LEAST_EXPLAINED = 0.2
+"""Share of the variance that trees must explain to be believed."""
 LEAST_SPREAD = 1e-12
 PLAINLY = 0.03
 """Share of the variance by which another lag must explain more than none before the pile is said to be off. Clean piles
@@ -69,6 +71,8 @@ def alignment(demonstrations: Demonstrations, seed: int = 0) -> Alignment | None
         for number, lag in enumerate(LAGS):
             errors = _errors(_fit(scaled, changes, shown, lag, seed), scaled, changes, asked, lag)
             explained[number] += 0.5 * (1 - errors.mean() / max(spread, LEAST_SPREAD))
+    if explained.max() < LEAST_EXPLAINED:
+        return None
     best = LAGS[int(np.argmax(explained))] if explained.max() > explained[LAGS.index(0)] + PLAINLY else 0
     most = int(np.clip(ROWS_IN_ALL // len(known), 10, MOST_ROWS))
     asked, whose = _some(rows, places, most)

@@ -86,7 +86,7 @@ def assemble(
 ) -> Audit:
     """The audit that its parts lead to."""
     scaled = Scaled.of(demonstrations).grouping
-    spoiled = np.isin(scaled.names, [finding.episode for finding in findings if finding.spoils])
+    spoiled = np.isin(scaled.names, [one.episode for one in findings if one.spoils and one.episode is not None])
     episode_clean = np.where(spoiled, 0.0, judged.episode_clean)
     scores = np.where(spoiled, judged.scores.max() + 1, judged.scores)
     # A pair of a bad episode is bad; in any other it is bad if its action is in conflict.

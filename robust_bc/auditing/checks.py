@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from robust_bc.auditing.alignment import alignment
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.pooling import Grouping
-from robust_bc.auditing.scaled import Flags, Floats
+from robust_bc.auditing.scaled import Flags
 from robust_bc.demonstrations import Demonstrations
 
 FEWEST_RUNS = 5
@@ -178,6 +178,6 @@ def _rows(lag: int) -> str:
 def _first_of_each(check: str, wrong: Flags, what: str, grouping: Grouping) -> Iterator[Finding]:
     places = np.repeat(np.arange(len(grouping.names)), grouping.lengths)
     found, first = np.unique(places[wrong], return_index=True)
-    steps: Floats = grouping.steps[wrong]
+    steps = grouping.steps[wrong]
     for place, index in zip(found.tolist(), first.tolist(), strict=True):
         yield Finding(check, int(grouping.names[place]), int(steps[index]), what, spoils=False)

@@ -172,14 +172,13 @@ def judge_pairs(
     How many pairs are in conflict at all is learned from the episodes that are `fair` (E,): not bad throughout.
     """
     pairs, size = len(scaled), scaled.actions.shape[1]
-    expected = np.array(demonstrations.actions, np.float64)
-    centre, scale = expected[:, scaled.live].mean(0), expected[:, scaled.live].std(0)
+    expected = np.empty(demonstrations.actions.shape)
     places = scaled.grouping.places
     log_odds, known = np.empty(pairs), np.empty(pairs)
     for start in range(0, pairs, PAIRS_AT_A_TIME):
         rows = np.arange(start, min(pairs, start + PAIRS_AT_A_TIME))
         means, variances = policies.ask(scaled, rows, places[rows])
-        expected[np.ix_(rows, np.flatnonzero(scaled.live))] = means * scale + centre
+        expected[rows] = scaled.unscaled(means)
         away = scaled.actions[rows] - means
         deviation = np.sqrt(variances)[:, None]
         ours = stats.t.logpdf(away / deviation, settings.tails) - np.log(deviation)

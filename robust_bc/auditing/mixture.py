@@ -23,16 +23,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.spatial.distance import cdist
 
 from robust_bc.auditing.conflict import Policies, Progress, judge_pairs
-from robust_bc.auditing.scaled import Flags, Floats, Scaled
+from robust_bc.auditing.scaled import Flags, Scaled
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.auditing.verdict import Judged, cannot_tell
 from robust_bc.auditing.verdict import Progress as Telling
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
+
+Floats = NDArray[np.floating]
 
 FEWEST, MOST = 100, 500
 """Pairs below which nothing can be told, and pairs that the mixture is fitted to: the work grows with their cube."""

@@ -38,7 +38,7 @@ class EpisodeRow:
     """Probability that it is clean."""
     verdict: Verdict
     score: float
-    """Logarithm of its squared error by the majority's policy, in units of its variance; about 0 if it agrees."""
+    """How far it is from the majority; the higher, the worse."""
     known: float
     """Share of the actions' variance that the majority's policy explains in its states."""
     conflict: float

@@ -24,18 +24,18 @@ class Scaled:
 
     states: Singles  # (N, S)
     actions: Singles  # (N, B), B of the A columns
-    live: Flags  # (A,) which columns of the actions are not constant
+    units: Affine
+    """Of the actions, all A columns; a constant one has the scale 0."""
     grouping: Grouping
 
     @classmethod
     def of(cls, demonstrations: Demonstrations) -> Scaled:
         """Scaled by mean and deviation; values far off are drawn in by `Affine`."""
         actions = Affine.of(demonstrations.actions)
-        live = actions.scale > 0
         return cls(
             Affine.of(demonstrations.observations).forward(demonstrations.observations),
-            actions.forward(demonstrations.actions)[:, live],
-            live,
+            actions.forward(demonstrations.actions)[:, actions.scale > 0],
+            actions,
             Grouping.of(demonstrations.episodes),
         )
 
@@ -44,6 +44,17 @@ class Scaled:
         """The pairs of each episode, in time."""
         grouping = self.grouping
         return np.split(grouping.order, grouping.starts[1:])
+
+    @property
+    def live(self) -> Flags:
+        """(A,) which columns of the actions are not constant."""
+        return self.units.scale > 0
+
+    def unscaled(self, actions: Floats) -> Floats:
+        """(n, A) in their own units, from (n, B)."""
+        whole = np.zeros((len(actions), len(self.live)))
+        whole[:, self.live] = actions
+        return self.units.backward(whole)
 
     def alone(self) -> Scaled:
         """The same with every pair as an episode of its own."""

@@ -59,7 +59,7 @@ def test_frozen(part: str) -> None:
 
 
 def test_saturated() -> None:
-    actions = np.clip(moving().actions, -2, 2)
+    actions = np.clip(moving().actions, -1.9, 1.9)
     actions[420:500] = 2.0
     space = spaces.Box(-2.0, 2.0, (2,), np.float64)
     assert ("saturated", 4, 20, False) in found_in(changed(actions=actions, action_space=space))
