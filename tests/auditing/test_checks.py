@@ -26,7 +26,6 @@ def found_in(pairs: Demonstrations) -> list[tuple[str, int | None, int | None, b
 
 def test_a_good_recording_has_no_findings() -> None:
     assert found_in(moving()) == []
-    assert found_in(flipped_episodes(0.0)) == []
 
 
 def test_duplicated_rows() -> None:
