@@ -12,6 +12,7 @@ from robust_bc.auditing.checks import run_checks
 from robust_bc.auditing.estimates import Estimate
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.mixture import judge_single_pairs
+from robust_bc.auditing.pooling import Grouping
 from robust_bc.auditing.results import Audit
 from robust_bc.auditing.scaled import Floats, Scaled
 from robust_bc.auditing.settings import AuditSettings
@@ -85,12 +86,12 @@ def assemble(
     seed: int,
 ) -> Audit:
     """The audit that its parts lead to."""
-    scaled = Scaled.of(demonstrations).grouping
-    spoiled = np.isin(scaled.names, [one.episode for one in findings if one.spoils and one.episode is not None])
+    grouping = Grouping.of(demonstrations.episodes)
+    spoiled = np.isin(grouping.names, [one.episode for one in findings if one.spoils and one.episode is not None])
     episode_clean = np.where(spoiled, 0.0, judged.episode_clean)
     scores = np.where(spoiled, judged.scores.max() + 1, judged.scores)
     # A pair of a bad episode is bad; in any other it is bad if its action is in conflict.
-    clean = episode_clean[scaled.places] * (1 - judged.conflict)
+    clean = episode_clean[grouping.places] * (1 - judged.conflict)
     return Audit(
         clean=clean,
         conflict=judged.conflict,
@@ -102,7 +103,7 @@ def assemble(
         known=np.clip(judged.known, 0, 1),
         agreement=judged.agreement,
         findings=tuple(findings),
-        rate=bad_rate(episode_clean, clean, scaled.places, settings),
+        rate=bad_rate(episode_clean, clean, grouping.places, settings),
         undecided=judged.undecided,
         settings=settings,
         seed=seed,

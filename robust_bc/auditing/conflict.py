@@ -174,6 +174,7 @@ def judge_pairs(
     pairs, size = len(scaled), scaled.actions.shape[1]
     expected = np.empty(demonstrations.actions.shape)
     places = scaled.grouping.places
+    top_of_t = float(stats.t.logpdf(0.0, settings.tails))
     log_odds, known = np.empty(pairs), np.empty(pairs)
     for start in range(0, pairs, PAIRS_AT_A_TIME):
         rows = np.arange(start, min(pairs, start + PAIRS_AT_A_TIME))
@@ -181,8 +182,11 @@ def judge_pairs(
         expected[rows] = scaled.unscaled(means)
         away = scaled.actions[rows] - means
         deviation = np.sqrt(variances)[:, None]
-        ours = stats.t.logpdf(away / deviation, settings.tails) - np.log(deviation)
-        others = stats.norm.logpdf(scaled.actions[rows], scale=np.sqrt(1 + variances)[:, None])
+        ours = (
+            top_of_t - (settings.tails + 1) / 2 * np.log1p((away / deviation) ** 2 / settings.tails) - np.log(deviation)
+        )
+        wide = 1 + variances[:, None]
+        others = -0.5 * (scaled.actions[rows] ** 2 / wide + np.log(2 * np.pi * wide))
         one = special.logsumexp(others - ours, axis=1) + np.log(ONE_COLUMN / size)
         log_odds[rows] = np.logaddexp((others - ours).sum(1) + np.log(1 - ONE_COLUMN), one)
         known[rows] = np.clip(1 - variances, 0, 1)
