@@ -21,7 +21,7 @@ from robust_bc.benchmark.comparisons import Comparison, report
 
 SIZES = (10_000, 100_000, 1_000_000)
 KINDS = ("whole episodes", "single pairs")
-"""Single pairs, each an episode of its own, ask their neighbours in place of their episode: that takes longer."""
+"""Episodes of some length, and each pair an episode of its own."""
 TASK, HOW, RATE, EPISODES = "halfcheetah", "flip", 0.3, 10
 """The mix that is repeated: whole episodes of 1000 pairs."""
 NOISE = 0.01
@@ -81,7 +81,7 @@ def measure(kind: str, pairs: int) -> Measured:
     assert data.corrupt is not None
     arrays = [getattr(data, field.name) for field in dataclasses.fields(data) if field.name != "action_space"]
     start = time.perf_counter()
-    found = audit(data, device="cpu")
+    found = audit(data)
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
     size = sum(array.nbytes for array in arrays) / 2**20
