@@ -39,14 +39,17 @@ ONE_COLUMN = 0.1
 """Share of conflicts in which a single column of the action is wrong, and not all of them."""
 MOST_DRAWN_FROM = 5000
 """Pairs that those of a policy are drawn from."""
-PAIRS_AT_A_TIME = 20_000
-LEAST_VARIANCE = 1e-6
+PAIRS_AT_A_TIME = 5_000
+LEAST_VARIANCE = 1e-4
+"""Of an action: one hundredth of the deviation of all actions. Below is rounding."""
 LEAST_SHARE = 1e-3
 """Of conflicting pairs: without any, no conflict would ever be seen."""
 ROUNDS = 20
 """Of expectation maximisation for one share; it settles in a few."""
 
 Progress = Callable[[float], None]
+Policy = Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+"""From states (n, S) to means (n, B) and variances (n,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,8 @@ class Policies:
     """Policies of the majority, each without some of its episodes."""
 
     models: list[GaussianProcesses]
+    fast: list[Policy]
+    """The same, for many states."""
     judge: Places  # (E,) which of them judges each episode: one that has not seen it
 
     @classmethod
@@ -81,17 +86,17 @@ class Policies:
         for fold in range(folds):
             shown = np.concatenate([scaled.episodes[place] for place in members[judge[members] != fold]])
             models.append(fit_policy(scaled, drawn_evenly(scaled, shown, settings.policy_pairs, generator)))
-        return cls(models, judge)
+        return cls(models, [model.in_single_precision() for model in models], judge)
 
     def ask(self, scaled: Scaled, rows: Places, episodes: Places) -> tuple[Floats, Floats]:
         """Mean (n, B) and variance (n,) for pairs of these episodes (n,)."""
         means, variances = np.empty((len(rows), scaled.actions.shape[1])), np.empty(len(rows))
         judges = self.judge[episodes]
-        for number, model in enumerate(self.models):
+        for number, policy in enumerate(self.fast):
             mine = np.flatnonzero(judges == number)
             for start in range(0, len(mine), PAIRS_AT_A_TIME):
                 part = mine[start : start + PAIRS_AT_A_TIME]
-                means[part], variances[part] = predict(model, scaled.states[rows[part]])
+                means[part], variances[part] = predict(policy, scaled.states[rows[part]])
         return means, variances
 
 
@@ -110,13 +115,10 @@ def fit_policy(scaled: Scaled, rows: Places) -> GaussianProcesses:
     return GPR().fit(settings, scaled.states[rows], scaled.actions[rows], [MemberSeed(0, 0)])
 
 
-def predict(model: GaussianProcesses, states: np.ndarray) -> tuple[Floats, Floats]:
+def predict(policy: Policy, states: np.ndarray) -> tuple[Floats, Floats]:
     """Mean (n, B) and variance (n,) of an action at states (n, S)."""
-    found = model(torch.from_numpy(np.ascontiguousarray(states.T)))
-    return (
-        found.means[0, 0].mT.double().numpy(),
-        np.maximum(found.variances[0, 0, 0].double().numpy(), LEAST_VARIANCE),
-    )
+    means, variances = policy(torch.from_numpy(states))
+    return means.double().numpy(), np.maximum(variances.double().numpy(), LEAST_VARIANCE)
 
 
 def conflict(
