@@ -9,7 +9,8 @@ straight. For episodes i and j, with the closest half of i's states and the stat
 Two groups of episodes show as blocks in L: the disagreement within the one, within the other and between them. Each
 block is a normal distribution of its own, so that neither group must agree with itself: careless demonstrators often
 agree with nobody. The likeliest two groups are looked for from every episode as a start; the majority is the one with
-more pairs, for a demonstrator who fails early leaves many short episodes. That there are two groups does not say that
+more pairs, for a demonstrator who fails early leaves many short episodes, and must agree with itself more than with the
+others. That there are two groups does not say that
 one is bad: `conflict` asks whether the actions of the others contradict the majority's.
 """
 
@@ -130,7 +131,7 @@ def two_groups(logs: Floats, pairs: Floats) -> tuple[Flags, float]:
         row = logs[start].copy()
         row[start] = -np.inf
         order = np.argsort(row, kind="stable")
-        values = _prefix_likelihoods(logs[np.ix_(order, order)], weights[np.ix_(order, order)])
+        values = _prefix_likelihoods(logs[np.ix_(order, order)], weights[np.ix_(order, order)], pairs[order])
         if values.max() > best:
             best, group = float(values.max()), np.zeros(count, np.bool_)
             group[order[: int(values.argmax()) + 1]] = True
@@ -138,7 +139,7 @@ def two_groups(logs: Floats, pairs: Floats) -> tuple[Flags, float]:
         before = best
         for place in range(count):
             group[place] ^= True
-            likelihood = _likelihood(logs, weights, group) if group.any() and not group.all() else -np.inf
+            likelihood = _likelihood(logs, weights, pairs, group) if group.any() and not group.all() else -np.inf
             if likelihood > best:
                 best = likelihood
             else:
@@ -147,12 +148,18 @@ def two_groups(logs: Floats, pairs: Floats) -> tuple[Flags, float]:
             break
     if pairs[group].sum() * 2 < pairs.sum():
         group = ~group
-    gain = best - _likelihood(logs, weights, np.ones(count, np.bool_))
-    return group, float(gain / max(1, count * (count - 1)))
+    everyone = np.ones(count, np.bool_)
+    if not np.isfinite(best):
+        return everyone, 0.0
+    gain = best - _likelihood(logs, weights, pairs, everyone)
+    return group, float(gain / (count * (count - 1)))
 
 
-def _prefix_likelihoods(logs: Floats, weights: Floats) -> Floats:
-    """(C - 1,) of the first 1, 2, ... episodes against the others; the weights' diagonal is 0."""
+def _prefix_likelihoods(logs: Floats, weights: Floats, pairs: Floats) -> Floats:
+    """(C - 1,) of the first 1, 2, ... episodes against the others; the weights' diagonal is 0.
+
+    It is minus infinity where the side with more pairs disagrees more with itself than with the other.
+    """
     last = np.arange(len(logs) - 1)  # the last of those that are first
     sums = []
     for matrix in (weights, weights * logs, weights * logs**2):
@@ -160,15 +167,20 @@ def _prefix_likelihoods(logs: Floats, weights: Floats) -> Floats:
         within = corner[last, last]
         between = 2 * (corner[last, -1] - within)
         sums.append((within, between, corner[-1, -1] - within - between))
-    return np.asarray(sum(_block(*block) for block in zip(*sums, strict=True)))
+    likelihoods = np.asarray(sum(_block(*block) for block in zip(*sums, strict=True)))
+    first = pairs.cumsum()[last] * 2 >= pairs.sum()
+    weight, total = (np.where(first, within, outside) for within, _, outside in sums[:2])
+    agrees = (weight > 0) & (total * sums[0][1] < sums[1][1] * weight)  # mean within < mean between
+    return np.where(agrees, likelihoods, -np.inf)
 
 
-def _likelihood(logs: Floats, weights: Floats, group: Flags) -> float:
+def _likelihood(logs: Floats, weights: Floats, pairs: Floats, group: Flags) -> float:
     """Of two groups, or of one where all are in it."""
     if group.all():
         return float(_block(weights.sum(), (weights * logs).sum(), (weights * logs**2).sum()))
     order = np.argsort(~group, kind="stable")
-    return float(_prefix_likelihoods(logs[np.ix_(order, order)], weights[np.ix_(order, order)])[int(group.sum()) - 1])
+    values = _prefix_likelihoods(logs[np.ix_(order, order)], weights[np.ix_(order, order)], pairs[order])
+    return float(values[int(group.sum()) - 1])
 
 
 def _block(weight: Floats, total: Floats, square: Floats) -> Floats:

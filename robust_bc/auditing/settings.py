@@ -33,9 +33,9 @@ class AuditSettings:
     """Mean length below which episodes are judged as single pairs: they have too few states to be compared."""
     small: float = 0.15
     """Share of the pairs up to which episodes may be bad without being seen as a group; more must show as one."""
-    contrast: float = 0.3
+    contrast: float = 0.5
     """What two groups must gain over one, per comparison, to be seen as such (`Agreement.contrast`): clean piles of 20
-    and more episodes of the development tasks have 0.07 to 0.35."""
+    episodes of the development tasks have 0.07 to 0.4, and mirrored driving was split the wrong way round at 0.43."""
     tie: float = 0.52
     """Share of the pairs that the majority must have; below, nobody can tell which side is right."""
     known: float = 0.1

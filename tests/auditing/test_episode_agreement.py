@@ -57,6 +57,18 @@ def literal(logs: Floats, group: np.ndarray, pairs: Floats) -> float:
     return total
 
 
+def agrees_with_itself(logs: Floats, group: np.ndarray, pairs: Floats) -> bool:
+    """Whether the side with more pairs agrees more with itself than with the other; half is enough for the first."""
+    large = group if pairs[group].sum() * 2 >= pairs.sum() else ~group
+    weights = np.outer(pairs, pairs)
+    np.fill_diagonal(weights, 0)
+    own, across = np.outer(large, large), np.outer(large, ~large)
+    return bool(
+        large.sum() > 1
+        and (weights * logs)[own].sum() / weights[own].sum() < (weights * logs)[across].sum() / weights[across].sum()
+    )
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_two_groups_are_the_likeliest_of_all(seed: int) -> None:
     generator = np.random.default_rng(seed)
@@ -67,10 +79,18 @@ def test_two_groups_are_the_likeliest_of_all(seed: int) -> None:
     pairs = generator.integers(5, 9, 7).astype(float)
     found, contrast = two_groups(logs, pairs)
     every = [np.array(choice) for choice in itertools.product([True, False], repeat=7) if 0 < sum(choice) < 7]
+    every = [choice for choice in every if agrees_with_itself(logs, choice, pairs)]
     best = max(literal(logs, choice, pairs) for choice in every)
     assert literal(logs, found, pairs) == pytest.approx(best)
     assert contrast == pytest.approx((best - literal(logs, np.ones(7, bool), pairs)) / 42)
     assert pairs[found].sum() >= pairs.sum() / 2
+
+
+def test_those_who_disagree_with_everybody_are_no_majority() -> None:
+    logs = np.full((5, 5), 1.0)
+    logs[3:, 3:] = -3.0  # two episodes agree; the other three disagree with everybody
+    found, _ = two_groups(logs, np.ones(5))
+    assert found[3:].all()
 
 
 def test_the_majority_is_counted_in_pairs_not_in_episodes() -> None:

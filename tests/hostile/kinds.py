@@ -420,7 +420,7 @@ KINDS = {
     ),
     "cells": Kind(
         make_cells,
-        (f"control/{KEY.path}", f"audit/{KEY.path}"),
+        (f"control/{KEY.path}", f"audit/{AUDIT_KEY.path}"),
         {"CellCache.read": cells},
         {},
         reseal_all_json,
