@@ -39,17 +39,15 @@ ONE_COLUMN = 0.1
 """Share of conflicts in which a single column of the action is wrong, and not all of them."""
 MOST_DRAWN_FROM = 5000
 """Pairs that those of a policy are drawn from."""
-PAIRS_AT_A_TIME = 5_000
+PAIRS_AT_A_TIME = 20_000
 LEAST_VARIANCE = 1e-4
-"""Of an action: one hundredth of the deviation of all actions. Below is rounding."""
+"""Of an action: one hundredth of the deviation of all actions. Below, a policy only interpolates."""
 LEAST_SHARE = 1e-3
 """Of conflicting pairs: without any, no conflict would ever be seen."""
 ROUNDS = 20
 """Of expectation maximisation for one share; it settles in a few."""
 
 Progress = Callable[[float], None]
-Policy = Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
-"""From states (n, S) to means (n, B) and variances (n,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +69,6 @@ class Policies:
     """Policies of the majority, each without some of its episodes."""
 
     models: list[GaussianProcesses]
-    fast: list[Policy]
-    """The same, for many states."""
     judge: Places  # (E,) which of them judges each episode: one that has not seen it
 
     @classmethod
@@ -86,17 +82,17 @@ class Policies:
         for fold in range(folds):
             shown = np.concatenate([scaled.episodes[place] for place in members[judge[members] != fold]])
             models.append(fit_policy(scaled, drawn_evenly(scaled, shown, settings.policy_pairs, generator)))
-        return cls(models, [model.in_single_precision() for model in models], judge)
+        return cls(models, judge)
 
     def ask(self, scaled: Scaled, rows: Places, episodes: Places) -> tuple[Floats, Floats]:
         """Mean (n, B) and variance (n,) for pairs of these episodes (n,)."""
         means, variances = np.empty((len(rows), scaled.actions.shape[1])), np.empty(len(rows))
         judges = self.judge[episodes]
-        for number, policy in enumerate(self.fast):
+        for number, model in enumerate(self.models):
             mine = np.flatnonzero(judges == number)
             for start in range(0, len(mine), PAIRS_AT_A_TIME):
                 part = mine[start : start + PAIRS_AT_A_TIME]
-                means[part], variances[part] = predict(policy, scaled.states[rows[part]])
+                means[part], variances[part] = predict(model, scaled.states[rows[part]])
         return means, variances
 
 
@@ -115,10 +111,13 @@ def fit_policy(scaled: Scaled, rows: Places) -> GaussianProcesses:
     return GPR().fit(settings, scaled.states[rows], scaled.actions[rows], [MemberSeed(0, 0)])
 
 
-def predict(policy: Policy, states: np.ndarray) -> tuple[Floats, Floats]:
+def predict(model: GaussianProcesses, states: np.ndarray) -> tuple[Floats, Floats]:
     """Mean (n, B) and variance (n,) of an action at states (n, S)."""
-    means, variances = policy(torch.from_numpy(states))
-    return means.double().numpy(), np.maximum(variances.double().numpy(), LEAST_VARIANCE)
+    found = model(torch.from_numpy(np.ascontiguousarray(states.T)))
+    return (
+        found.means[0, 0].mT.double().numpy(),
+        np.maximum(found.variances[0, 0, 0].double().numpy(), LEAST_VARIANCE),
+    )
 
 
 def conflict(
@@ -173,27 +172,35 @@ def judge_pairs(
 
     How many pairs are in conflict at all is learned from the episodes that are `fair` (E,): not bad throughout.
     """
-    pairs, size = len(scaled), scaled.actions.shape[1]
-    expected = np.empty(demonstrations.actions.shape)
+    pairs, size = scaled.actions.shape
     places = scaled.grouping.places
+    means, variances = np.empty((pairs, size)), np.empty(pairs)
+    parts = [np.arange(start, min(pairs, start + PAIRS_AT_A_TIME)) for start in range(0, pairs, PAIRS_AT_A_TIME)]
+    for number, rows in enumerate(parts, 1):
+        means[rows], variances[rows] = policies.ask(scaled, rows, places[rows])
+        tell(number / len(parts))
+    known = np.clip(1 - variances, 0, 1)
+    variances *= overconfidence(scaled, means, variances, fair[places], settings.tails)
     top_of_t = float(stats.t.logpdf(0.0, settings.tails))
-    log_odds, known = np.empty(pairs), np.empty(pairs)
-    for start in range(0, pairs, PAIRS_AT_A_TIME):
-        rows = np.arange(start, min(pairs, start + PAIRS_AT_A_TIME))
-        means, variances = policies.ask(scaled, rows, places[rows])
-        expected[rows] = scaled.unscaled(means)
-        away = scaled.actions[rows] - means
-        deviation = np.sqrt(variances)[:, None]
-        ours = (
-            top_of_t - (settings.tails + 1) / 2 * np.log1p((away / deviation) ** 2 / settings.tails) - np.log(deviation)
-        )
-        wide = 1 + variances[:, None]
-        others = -0.5 * (scaled.actions[rows] ** 2 / wide + np.log(2 * np.pi * wide))
+    log_odds, expected = np.empty(pairs), np.empty(demonstrations.actions.shape)
+    for rows in parts:
+        expected[rows] = scaled.unscaled(means[rows])
+        variance = variances[rows, None]
+        away = (scaled.actions[rows] - means[rows]) ** 2 / variance
+        ours = top_of_t - 0.5 * np.log(variance) - (settings.tails + 1) / 2 * np.log1p(away / settings.tails)
+        others = -0.5 * (scaled.actions[rows] ** 2 / (1 + variance) + np.log(2 * np.pi * (1 + variance)))
         one = special.logsumexp(others - ours, axis=1) + np.log(ONE_COLUMN / size)
         log_odds[rows] = np.logaddexp((others - ours).sum(1) + np.log(1 - ONE_COLUMN), one)
-        known[rows] = np.clip(1 - variances, 0, 1)
-        tell((start + len(rows)) / pairs)
     return posterior(log_odds, fair[places], settings.first_share), expected, known
+
+
+def overconfidence(scaled: Scaled, means: Floats, variances: Floats, fair: Flags, tails: float) -> float:
+    """By how much the policies' variances are too small, from the median error of the fair pairs (N,); 1 at least.
+
+    Where a demonstrator has no noise, a process says that it knows to the last digit what it only interpolates.
+    """
+    errors = (scaled.actions[fair] - means[fair]) ** 2 / variances[fair, None]
+    return max(1.0, float(np.median(errors) / stats.f.median(1, tails))) if errors.size else 1.0
 
 
 def posterior(log_odds: Floats, counted: Flags, first: float) -> Floats:

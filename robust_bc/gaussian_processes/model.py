@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -168,27 +168,6 @@ class GaussianProcesses(Model):
             return actions
 
         return act
-
-    @torch.no_grad()
-    def in_single_precision(self, member: int = 0) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
-        """Means (B, D) and variances (B,) at observations (B, S): twice as fast, and to three digits."""
-        self._predict(member, self.inputs[:1].cpu().double())  # makes the factor
-        factor, shape, signal = self._factors[member], self._kernel(member), float(self.signals[member])
-        inverse = torch.linalg.solve_triangular(factor, torch.eye(len(factor), dtype=factor.dtype), upper=False)
-        turned = angles(self.leverages[member].cpu().double()).sin() * self.precisions[member].cpu().double().sqrt()
-        explaining = (signal * turned[:, None] * inverse.mT).float()  # (N, N)
-        coefficients = self.coefficients[member].cpu().float()
-        metric = None if self.metrics is None else self.metrics[member].cpu().float()
-        known = self.inputs.cpu().float() if metric is None else self.inputs.cpu().float() @ metric
-
-        @torch.no_grad()
-        def predict(batch: Tensor) -> tuple[Tensor, Tensor]:
-            states = batch if metric is None else batch @ metric
-            kernel = shape.between(states, known)  # (B, N)
-            left = signal * shape.variances(states) - (kernel @ explaining).square().sum(1)
-            return kernel @ coefficients, left.clamp_min(0) + float(self.noises[member])
-
-        return predict
 
     def _predict(self, member: int, batch: Tensor) -> tuple[Tensor, Tensor]:
         """Means (B, D) and variances (B,) at observations (B, S)."""

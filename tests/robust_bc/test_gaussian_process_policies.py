@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +21,6 @@ from robust_bc.gaussian_processes.prior import Prior
 from robust_bc.methods import get_method
 from robust_bc.policy import Policy
 from robust_bc.seeding import MemberSeed
-from tests.conftest import make_pairs
 from tests.robust_bc.test_gaussian_processes import literal_kernel, problem
 
 COSEXP = FUNCTIONS["cosexp"]
@@ -216,17 +214,3 @@ def test_the_fit_is_the_literal_one_at_its_variances() -> None:
     kernel = literal_kernel(inputs.numpy(), inputs.numpy(), 0.7)
     expected = kernel @ (signal * np.linalg.inv(signal * kernel + noise * np.eye(60)) @ targets.numpy())
     np.testing.assert_allclose(kernel @ fitted.coefficients.numpy(), expected, atol=1e-8)
-
-
-def test_single_precision_says_the_same_to_three_digits() -> None:
-    pairs = make_pairs(0, 120)
-    both: list[dict[str, Any]] = [{}, {"kernel": "wide-network", "metric": "learned"}]
-    for settings in both:
-        policy = fit(pairs, "gpr", device="cpu", **settings)
-        model = policy._model
-        assert isinstance(model, model_module.GaussianProcesses)
-        states = torch.from_numpy(np.random.default_rng(0).normal(size=(50, pairs.observation_size)).astype(np.float32))
-        means, variances = model.in_single_precision()(states)
-        found = model(states.T)
-        assert torch.allclose(means, found.means[0, 0].mT, atol=2e-3)
-        assert torch.allclose(variances, found.variances[0, 0, 0], rtol=2e-3, atol=1e-5)
