@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import expit, logit
 
+from robust_bc import Demonstrations
 from robust_bc.auditing.conflict import (
     LEAST_SHARE,
     Policies,
@@ -13,11 +15,12 @@ from robust_bc.auditing.conflict import (
     drawn_evenly,
     episode_scores,
     limit_of,
+    overconfidence,
     posterior,
 )
 from robust_bc.auditing.scaled import Scaled
 from robust_bc.auditing.settings import AuditSettings
-from tests.auditing.toys import flipped_episodes
+from tests.auditing.toys import flipped_episodes, smooth
 
 SETTINGS = AuditSettings()
 
@@ -94,3 +97,20 @@ def test_rare_states_are_among_those_that_a_policy_learns_from() -> None:
     scaled = Scaled.of(type(pairs).from_arrays(states, pairs.actions, pairs.episodes))
     for seed in range(3):
         assert 7 in drawn_evenly(scaled, np.arange(len(pairs)), 100, np.random.default_rng(seed))
+
+
+def test_variances_that_are_too_small_are_found_by_the_errors() -> None:
+    scaled = Scaled.of(flipped_episodes(0.0))
+    off = scaled.actions.astype(np.float64) + 0.1
+    fair = np.arange(len(scaled)) < 200
+    off[~fair] += 5.0  # those that are not fair have no say
+    found = overconfidence(scaled, off, np.full(len(scaled), 1e-4), fair, 4.0)
+    assert found == pytest.approx(100 / stats.f.median(1, 4), rel=1e-3)
+    assert overconfidence(scaled, off, np.full(len(scaled), 10.0), fair, 4.0) == 1.0
+
+
+def test_no_pair_of_a_smooth_demonstrator_without_noise_is_in_conflict() -> None:
+    generator = np.random.default_rng(0)
+    states = generator.uniform(-1, 1, (400, 2))
+    pairs = Demonstrations.from_arrays(states, smooth(states), np.repeat(np.arange(10), 40))
+    assert conflict(pairs, np.ones(10, bool)).probability.max() < 0.5
