@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.mixture import judge_single_pairs
 from robust_bc.auditing.pooling import Grouping
 from robust_bc.auditing.results import Audit
-from robust_bc.auditing.scaled import Floats, Scaled
+from robust_bc.auditing.scaled import Flags, Floats, Scaled
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.auditing.verdict import Judged, cannot_tell, judge_episodes
 from robust_bc.demonstrations import Demonstrations
@@ -45,7 +45,9 @@ def audit(
     tell = progress or (lambda share, note: None)
     tell(0.0, "checking")
     findings = run_checks(demonstrations, seed)
-    judged = judge(demonstrations, chosen, seed, lambda share, note: tell(CHECKING + (1 - CHECKING) * share, note))
+    judged = judge(
+        demonstrations, findings, chosen, seed, lambda share, note: tell(CHECKING + (1 - CHECKING) * share, note)
+    )
     return assemble(demonstrations, judged, findings, chosen, seed).about(
         dataset, None if sources is None else tuple(sources)
     )
@@ -60,8 +62,50 @@ def audit_settings(given: dict[str, Any]) -> AuditSettings:
     return AuditSettings(**given)
 
 
-def judge(demonstrations: Demonstrations, settings: AuditSettings, seed: int, tell: Progress) -> Judged:
-    """All but the checks: by episodes, or pair by pair where episodes are too short."""
+def judge(
+    demonstrations: Demonstrations,
+    findings: Sequence[Finding],
+    settings: AuditSettings,
+    seed: int,
+    tell: Progress,
+) -> Judged:
+    """All but the checks, and without the episodes that these found to be spoiled."""
+    spoiled = np.isin(demonstrations.episodes, spoiled_episodes(findings))
+    if not spoiled.any():
+        return _judge(demonstrations, settings, seed, tell)
+    found = _judge(demonstrations.select(~spoiled), settings, seed, tell)
+    names = np.unique(demonstrations.episodes)
+    fair = ~np.isin(names, spoiled_episodes(findings))
+    agreement = found.agreement
+    if agreement is not None:
+        scores = _filled(agreement.scores, fair, float(agreement.scores.max()))
+        agreement = replace(agreement, compared=np.flatnonzero(fair)[agreement.compared], scores=scores)
+    expected = np.array(demonstrations.actions, np.float64)
+    expected[~spoiled] = found.expected
+    return Judged(
+        _filled(found.episode_clean, fair, 0.0),
+        _filled(found.scores, fair, float(found.scores.max())),
+        _filled(found.known, fair, 0.0),
+        _filled(found.conflict, ~spoiled, 0.0),
+        expected,
+        agreement,
+        found.undecided,
+    )
+
+
+def spoiled_episodes(findings: Sequence[Finding]) -> list[int]:
+    """Their numbers."""
+    return [one.episode for one in findings if one.spoils and one.episode is not None]
+
+
+def _filled(values: Floats, where: Flags, otherwise: float) -> Floats:
+    whole = np.full(len(where), otherwise)
+    whole[where] = values
+    return whole
+
+
+def _judge(demonstrations: Demonstrations, settings: AuditSettings, seed: int, tell: Progress) -> Judged:
+    """By episodes, or pair by pair where episodes are too short."""
     scaled = Scaled.of(demonstrations)
     if not scaled.live.any():
         return cannot_tell(scaled, demonstrations, "all actions are the same, so there is nothing to disagree about.")
@@ -87,11 +131,12 @@ def assemble(
 ) -> Audit:
     """The audit that its parts lead to."""
     grouping = Grouping.of(demonstrations.episodes)
-    spoiled = np.isin(grouping.names, [one.episode for one in findings if one.spoils and one.episode is not None])
-    episode_clean = np.where(spoiled, 0.0, judged.episode_clean)
+    spoiled = np.isin(grouping.names, spoiled_episodes(findings))
+    told = judged.episode_clean if judged.undecided is None else np.full(len(spoiled), 0.5)
+    episode_clean = np.where(spoiled, 0.0, told)
     scores = np.where(spoiled, judged.scores.max() + 1, judged.scores)
-    # A pair of a bad episode is bad; in any other it is bad if its action is in conflict.
-    clean = episode_clean[grouping.places] * (1 - judged.conflict)
+    # A pair of a bad episode is bad; in any other it is bad if its action is in conflict, and there is a majority.
+    clean = episode_clean[grouping.places] * (1 - judged.conflict if judged.undecided is None else 1.0)
     return Audit(
         clean=clean,
         conflict=judged.conflict,

@@ -8,7 +8,7 @@
 | saturated | far more actions on their bounds than in the others | no |
 | length | far fewer or more steps than the others | no |
 | timestamps | a clock that stands, goes back or has gaps | no |
-| misaligned | actions that fit the rows before or after better (`alignment`) | no: trees may be wrong |
+| misaligned | a pile whose actions fit the rows before or after better (`alignment`) | no: all are alike |
 
 Numbers that are not finite never come as far as here: `Demonstrations` refuses them, and says where they are.
 """
@@ -38,8 +38,6 @@ FAR_LENGTH = 4.0
 """Factor between an episode's length and the median from which it is pointed out."""
 GAP = 3.0
 """Time between two rows, in medians of it, from which it is a gap."""
-GAIN = 0.05
-"""Fall of the logarithm of the error at another lag from which an episode is misaligned."""
 
 
 def run_checks(demonstrations: Demonstrations, seed: int = 0) -> list[Finding]:
@@ -57,7 +55,7 @@ def run_checks(demonstrations: Demonstrations, seed: int = 0) -> list[Finding]:
         *odd_lengths(grouping),
         *odd_times(demonstrations, grouping),
     ]
-    return findings if copied else [*findings, *misaligned(demonstrations, grouping, seed)]  # copies have no alignment
+    return findings if copied else [*findings, *misaligned(demonstrations, seed)]  # copies have no alignment
 
 
 def duplicated_rows(demonstrations: Demonstrations, grouping: Grouping) -> Iterator[Finding]:
@@ -156,23 +154,12 @@ def odd_times(demonstrations: Demonstrations, grouping: Grouping) -> Iterator[Fi
         yield from _first_of_each("timestamps", wrong, what, grouping)
 
 
-def misaligned(demonstrations: Demonstrations, grouping: Grouping, seed: int) -> Iterator[Finding]:
-    """A pile, or episodes of it, whose actions fit the rows before or after better."""
-    found = alignment(demonstrations, seed)
-    if found is None:
-        return
-    if found.lag:
-        what = f"actions fit best {_rows(found.lag)} in the whole pile; shift them"
-        yield Finding("misaligned", None, None, what, spoils=False)
-    shifted = (found.gains > GAIN) & found.plain
-    if shifted.mean() < 0.5:
-        for place in np.flatnonzero(shifted).tolist():
-            what = f"actions fit best {_rows(int(found.lags[place]))}"
-            yield Finding("misaligned", int(grouping.names[place]), None, what, spoils=False)
-
-
-def _rows(lag: int) -> str:
-    return f"{abs(lag)} row{'s' * (abs(lag) > 1)} {'later' if lag > 0 else 'earlier'}"
+def misaligned(demonstrations: Demonstrations, seed: int) -> Iterator[Finding]:
+    """A pile whose actions fit the rows before or after better."""
+    lag = alignment(demonstrations, seed)
+    if lag:
+        rows = f"{abs(lag)} row{'s' * (abs(lag) > 1)} {'later' if lag > 0 else 'earlier'}"
+        yield Finding("misaligned", None, None, f"actions fit best {rows} in the whole pile; shift them", spoils=False)
 
 
 def _first_of_each(check: str, wrong: Flags, what: str, grouping: Grouping) -> Iterator[Finding]:

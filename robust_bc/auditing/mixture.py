@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.spatial.distance import cdist
 
-from robust_bc.auditing.conflict import Policies, Progress, judge_pairs
+from robust_bc.auditing.conflict import Majority
+from robust_bc.auditing.policies import Fitted
 from robust_bc.auditing.scaled import Flags, Scaled
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.auditing.verdict import Judged, cannot_tell
@@ -37,6 +38,8 @@ from robust_bc.errors import RobustBCError
 
 Floats = NDArray[np.floating]
 
+FOLDS, FEATURES = 8, 256
+"""Of the pairs that policies learn from."""
 FEWEST, MOST = 100, 500
 """Pairs below which nothing can be told, and pairs that the mixture is fitted to: the work grows with their cube."""
 STARTS, GO_ON = 12, 3
@@ -76,13 +79,18 @@ def judge_single_pairs(
     found = separate(scaled.states[some], scaled.actions[some], generator)
     if isinstance(found, str):
         return cannot_tell(scaled, demonstrations, found)
-    majority = np.zeros(len(scaled), np.bool_)
-    majority[some] = found.agree
     tell(0.5, "judging pairs")
-    alone = scaled.alone()
-    policies = Policies.of(alone, majority, settings, generator)
-    told: Progress = lambda share: tell(0.5 + 0.5 * share, "judging pairs")  # noqa: E731
-    conflict, expected, known = judge_pairs(alone, policies, demonstrations, settings, np.ones(len(scaled), bool), told)
+    # Each fold of the majority's pairs is judged by the others, and all other pairs by all of them.
+    agree = generator.permutation(some[found.agree])
+    folds = np.array_split(agree, min(FOLDS, len(agree)))
+    owners = np.full(len(scaled), -1, np.intp)
+    for number, fold in enumerate(folds):
+        owners[fold] = number
+    policy = Fitted.to(scaled.states, scaled.actions, folds, FEATURES, generator)
+    told = Majority.of(policy, np.ones(len(folds), np.bool_)).judge(
+        scaled, owners, np.ones(len(scaled), np.bool_), lambda share: tell(0.5 + 0.5 * share, "judging pairs")
+    )
+    conflict, expected, known = told.probability, told.expected, told.known
     if found.second is None:
         conflict = np.zeros_like(conflict)
     grouping = scaled.grouping

@@ -30,7 +30,7 @@ from robust_bc.training.checkpoint import pairs_digest
 
 CHECKS_FILE, JUDGED_FILE = "unfinished-checks.json", "unfinished-judged.safetensors"
 EPISODES, PAIRS = ("episode_clean", "scores", "known"), ("conflict",)
-CONTRAST, UNDECIDED, FINGERPRINT = "contrast", "undecided", "fingerprint"
+EVIDENCE, UNDECIDED, FINGERPRINT = "evidence", "undecided", "fingerprint"
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Unfinished:
 
     def write_judged(self, judged: Judged) -> None:
         arrays = {name: getattr(judged, name) for name in (*EPISODES, *PAIRS, "expected")}
-        contrast = [] if judged.agreement is None else [judged.agreement.contrast]
-        arrays |= agreement_tensors(judged.agreement) | {CONTRAST: np.array(contrast, np.float64)}
+        evidence = [] if judged.agreement is None else [judged.agreement.evidence]
+        arrays |= agreement_tensors(judged.agreement) | {EVIDENCE: np.array(evidence, np.float64)}
         for name, text in ((UNDECIDED, (judged.undecided or "").encode()), (FINGERPRINT, self.fingerprint.encode())):
             arrays[name] = np.frombuffer(text, np.uint8)
         write_whole(self.folder / JUDGED_FILE, sealed_tensors(arrays))
@@ -88,16 +88,16 @@ class Unfinished:
             expected = {name: Expected((episodes,), np.float64) for name in EPISODES}
             expected |= {name: Expected((pairs,), np.float64) for name in PAIRS}
             expected["expected"] = Expected(demonstrations.actions.shape, np.float64)
-            expected |= {CONTRAST: Expected((-1,), np.float64)}
+            expected |= {EVIDENCE: Expected((-1,), np.float64)}
             expected |= {name: Expected((-1,), np.uint8) for name in (UNDECIDED, FINGERPRINT)}
-            contrast = tensors.arrays.get(CONTRAST)
-            if contrast is not None and len(contrast):
+            evidence = tensors.arrays.get(EVIDENCE)
+            if evidence is not None and len(evidence):
                 expected |= {PREFIX + name: wanted for name, wanted in AGREEMENT.items()}
             arrays = tensors.take(expected)
             if arrays[FINGERPRINT].tobytes() == self.fingerprint.encode():
                 return Judged(
                     **{name: arrays[name] for name in (*EPISODES, *PAIRS, "expected")},
-                    agreement=read_agreement(arrays, float(arrays[CONTRAST][0]) if len(arrays[CONTRAST]) else None),
+                    agreement=read_agreement(arrays, float(arrays[EVIDENCE][0]) if len(arrays[EVIDENCE]) else None),
                     undecided=arrays[UNDECIDED].tobytes().decode(errors="replace") or None,
                 )
         return None
@@ -125,7 +125,9 @@ def audit_in_folder(
     findings = _done(parts.read_findings, lambda: run_checks(demonstrations, seed), parts.write_findings)
     judged = _done(
         lambda: parts.read_judged(demonstrations),
-        lambda: judge(demonstrations, chosen, seed, lambda share, note: tell(CHECKING + (1 - CHECKING) * share, note)),
+        lambda: judge(
+            demonstrations, findings, chosen, seed, lambda share, note: tell(CHECKING + (1 - CHECKING) * share, note)
+        ),
         parts.write_judged,
     )
     found = assemble(demonstrations, judged, findings, chosen, seed)

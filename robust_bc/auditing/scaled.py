@@ -27,16 +27,23 @@ class Scaled:
     units: Affine
     """Of the actions, all A columns; a constant one has the scale 0."""
     grouping: Grouping
+    changes: Singles  # (N, S) of the observations to the next ones, each column in its own deviation
+    followed: Flags  # (N,) whether the next observation is known
 
     @classmethod
     def of(cls, demonstrations: Demonstrations) -> Scaled:
         """Scaled by mean and deviation; values far off are drawn in by `Affine`."""
         actions = Affine.of(demonstrations.actions)
+        grouping = Grouping.of(demonstrations.episodes)
+        after, followed = next_observations(demonstrations, grouping)
+        changes = after.astype(np.float64) - demonstrations.observations
         return cls(
             Affine.of(demonstrations.observations).forward(demonstrations.observations),
             actions.forward(demonstrations.actions)[:, actions.scale > 0],
             actions,
-            Grouping.of(demonstrations.episodes),
+            grouping,
+            Affine.of(changes).forward(changes),
+            followed,
         )
 
     @cached_property
@@ -62,3 +69,34 @@ class Scaled:
 
     def __len__(self) -> int:
         return len(self.states)
+
+
+def evenly_in_time(rows: Places, most: int) -> Places:
+    """At most so many of an episode's rows."""
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).round().astype(np.intp)]
+
+
+def next_observations(demonstrations: Demonstrations, grouping: Grouping) -> tuple[NDArray[np.floating], Flags]:
+    """What came after each pair (N, S), and where that is known (N,): as recorded, or the next row of its episode."""
+    if demonstrations.successors is not None:
+        return demonstrations.successors, np.ones(len(demonstrations), np.bool_)
+    after, followed = np.array(demonstrations.observations), np.zeros(len(demonstrations), np.bool_)
+    before, behind = grouping.order[:-1], grouping.order[1:]
+    same = grouping.steps[1:] > 0
+    after[before[same]] = demonstrations.observations[behind[same]]
+    followed[before[same]] = True
+    return after, followed
+
+
+def spread_evenly(states: Singles, count: int) -> Places:
+    """Places of at most `count` of the states (T, S): the first one, and then always the farthest from all before."""
+    if len(states) <= count:
+        return np.arange(len(states))
+    chosen = np.zeros(count, np.intp)
+    if count == 0:
+        return chosen
+    nearest = ((states - states[0]) ** 2).sum(1)
+    for place in range(1, count):
+        chosen[place] = nearest.argmax()
+        np.minimum(nearest, ((states - states[chosen[place]]) ** 2).sum(1), out=nearest)
+    return chosen

@@ -56,7 +56,7 @@ class AuditDescription:
     settings: AuditSettings
     seed: int
     pairs_sha256: str
-    contrast: float | None
+    evidence: float | None
     sources: tuple[str, ...] | None
     findings: tuple[Finding, ...]
     source_table: list[dict[str, Any]]
@@ -84,7 +84,7 @@ def describe(audit: Audit) -> dict[str, Any]:
         "settings": asdict(audit.settings),
         "seed": audit.seed,
         "pairs_sha256": audit.pairs_sha256,
-        "contrast": None if audit.agreement is None else audit.agreement.contrast,
+        "evidence": None if audit.agreement is None else audit.agreement.evidence,
         "sources": None if audit.sources is None else list(audit.sources),
         "findings": [asdict(finding) for finding in audit.findings],
         "source_table": [asdict(row) for row in audit.source_rows()],
@@ -101,12 +101,12 @@ def load_audit(folder: str | Path) -> Audit:
     try:
         content, tensors = FILES.read(place, AuditDescription)
         wanted = dict(ARRAYS)
-        if content.contrast is not None:
+        if content.evidence is not None:
             wanted |= {PREFIX + name: expected for name, expected in AGREEMENT.items()}
         arrays = tensors.take(wanted)
         return Audit(
             **{name: arrays[name] for name in ARRAYS},
-            agreement=read_agreement(arrays, content.contrast),
+            agreement=read_agreement(arrays, content.evidence),
             findings=content.findings,
             rate=content.rate,
             undecided=content.undecided,
@@ -127,9 +127,9 @@ def agreement_tensors(found: Agreement | None) -> dict[str, NDArray[Any]]:
     return {PREFIX + name: np.asarray(getattr(found, name), expected.type) for name, expected in AGREEMENT.items()}
 
 
-def read_agreement(arrays: dict[str, NDArray[Any]], contrast: float | None) -> Agreement | None:
-    """The agreement in some arrays, each checked against the others; none without a contrast."""
-    if contrast is None:
+def read_agreement(arrays: dict[str, NDArray[Any]], evidence: float | None) -> Agreement | None:
+    """The agreement in some arrays, each checked against the others; none without a evidence."""
+    if evidence is None:
         return None
     compared, disagreement, majority, scores = (arrays[PREFIX + name] for name in AGREEMENT)
     count, episodes = len(compared), len(scores)
@@ -138,7 +138,7 @@ def read_agreement(arrays: dict[str, NDArray[Any]], contrast: float | None) -> A
         raise DamagedFileError(f"the episodes that were compared must be some of {len(arrays['scores'])}, in order.")
     if disagreement.shape != (count, count) or majority.shape != (count,) or (disagreement < 0).any():
         raise DamagedFileError(f"the agreement must be that of {count} episodes with each other.")
-    return Agreement(compared.astype(np.intp), disagreement, majority, contrast, scores)
+    return Agreement(compared.astype(np.intp), disagreement, majority, evidence, scores)
 
 
 def _tensors(audit: Audit) -> dict[str, NDArray[Any]]:

@@ -111,7 +111,7 @@ def reason(audit: Audit, row: EpisodeRow) -> str:
         return ""
     if row.verdict == "bad":
         return "contradicts the majority"
-    return "the majority does not know its states" if row.known < audit.settings.known else "close to the limit"
+    return "may contradict the majority"
 
 
 def short_table(audit: Audit) -> str:

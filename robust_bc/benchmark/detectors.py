@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robust_bc.auditing.agreement import agreement
+from robust_bc.auditing.agreement import agreement, disagreements
 from robust_bc.auditing.audits import audit
 from robust_bc.auditing.checks import run_checks
-from robust_bc.auditing.conflict import conflict
+from robust_bc.auditing.conflict import Majority
+from robust_bc.auditing.groups import fit_episodes
 from robust_bc.auditing.pooling import Grouping
 from robust_bc.auditing.scaled import Flags, Floats, Scaled
+from robust_bc.auditing.settings import AuditSettings
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 
@@ -53,19 +55,29 @@ def by_audit(demonstrations: Demonstrations, seed: int) -> Detection:
 
 
 def by_agreement(demonstrations: Demonstrations, seed: int) -> Detection:
-    """Agreement alone: whoever is not of the majority is dropped."""
+    """Agreement alone, as a person sees it: the mean disagreement with the other episodes, pair by pair of episodes."""
+    scaled = Scaled.of(demonstrations)
+    return Detection(disagreements(scaled, np.arange(len(scaled.episodes))).mean(1))
+
+
+def by_policies(demonstrations: Demonstrations, seed: int) -> Detection:
+    """Groups alone: whoever is not of the majority's policy is dropped."""
     found = agreement(demonstrations, seed=seed)
-    # Of many episodes some are not compared; these are dropped if they disagree more than all of the majority.
-    dropped = found.scores > found.scores[found.compared[found.majority]].max()
+    dropped = np.zeros(len(found.scores), np.bool_)
     dropped[found.compared] = ~found.majority
     return _dropping(demonstrations, found.scores, dropped)
 
 
 def by_conflict(demonstrations: Demonstrations, seed: int) -> Detection:
-    """Conflict alone, with policies of all other episodes in place of the majority."""
-    everybody = np.ones(len(np.unique(demonstrations.episodes)), np.bool_)
-    found = conflict(demonstrations, everybody, seed=seed)
-    return _dropping(demonstrations, found.scores, found.scores > found.limit)
+    """Conflict alone, with the policy of all other episodes in place of the majority's."""
+    scaled, settings = Scaled.of(demonstrations), AuditSettings()
+    everybody = np.arange(len(scaled.episodes))
+    everywhere = np.ones(len(scaled), np.bool_)
+    policy = fit_episodes(scaled, scaled.states, everywhere, everybody, settings, np.random.default_rng(seed))
+    found = Majority.of(policy, np.ones(len(everybody), np.bool_)).judge(
+        scaled, scaled.grouping.places, np.ones(len(scaled), np.bool_)
+    )
+    return Detection(scaled.grouping.means(found.probability))
 
 
 def by_checks(demonstrations: Demonstrations, seed: int) -> Detection:
@@ -127,11 +139,12 @@ def _dropping(demonstrations: Demonstrations, scores: Floats, dropped: Flags) ->
 DETECTORS: dict[str, Detector] = {
     "audit": by_audit,
     "agreement": by_agreement,
+    "policies": by_policies,
     "conflict": by_conflict,
     "checks": by_checks,
     "neighbours": by_neighbours,
     "isolation": by_isolation,
     "loss": by_loss,
 }
-PARTS = ("audit", "agreement", "conflict", "checks")
+PARTS = ("audit", "agreement", "policies", "conflict", "checks")
 """Those that change with the audit's revision."""

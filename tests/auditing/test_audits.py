@@ -86,7 +86,9 @@ def test_an_even_conflict_cannot_be_told(single: bool) -> None:
     pairs = flipped_episodes(0.5, episodes=8, length=40)
     found = audit(alone(pairs) if single else pairs)
     assert found.verdict == "cannot tell"
-    assert found.undecided is not None
+    assert not found.bad_episodes.any()
+    assert not found.bad_pairs.any()
+    assert (found.rate.low, found.rate.high) == (0, 1)
     assert found.keep().all()
     assert (found.why_kept() or "").startswith("Everything is kept: two ")
 
@@ -144,7 +146,20 @@ def test_settings_are_checked() -> None:
     pairs = flipped_episodes(0.0)
     with pytest.raises(RobustBCError, match="an audit has no setting 'steps'; it has: compared, states"):
         audit(pairs, steps=3)
-    with pytest.raises(RobustBCError, match="closest is a share of at most 1, but it is 2"):
-        audit(pairs, closest=2)
-    with pytest.raises(RobustBCError, match="folds must be at least 2, but it is 1"):
-        audit(pairs, folds=1)
+    with pytest.raises(RobustBCError, match="tie is a share of at most 1, but it is 2"):
+        audit(pairs, tie=2)
+    with pytest.raises(RobustBCError, match="features must be at least 2, but it is 1"):
+        audit(pairs, features=1)
+
+
+def test_spoiled_recordings_have_no_say_in_who_is_the_majority() -> None:
+    pairs = flipped_episodes(0.3, episodes=10, length=40)
+    rows = np.concatenate([np.repeat(np.arange(40), 3), np.arange(40, 400)])  # the first episode, every row three times
+    found = audit(pairs.select(rows))
+    assert found.bad_episodes.tolist() == [True] * 3 + [False] * 7
+    assert found.episode_rows()[0].findings == ("every row stands there 3 times",)
+    alone = audit(pairs.select(np.arange(40, 400)))
+    assert np.array_equal(found.conflict[120:], alone.conflict)
+    assert found.agreement is not None
+    assert alone.agreement is not None
+    assert np.array_equal(found.agreement.compared, alone.agreement.compared + 1)

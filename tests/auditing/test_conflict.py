@@ -1,4 +1,4 @@
-"""Conflict: the literal score, policies that have not seen what they judge, and the posterior of single pairs."""
+"""Conflict: the literal mixture, policies that have not seen what they judge, and the posterior of single pairs."""
 
 from __future__ import annotations
 
@@ -10,49 +10,56 @@ from scipy.special import expit, logit
 from robust_bc import Demonstrations
 from robust_bc.auditing.conflict import (
     LEAST_SHARE,
-    Policies,
-    conflict,
-    drawn_evenly,
-    episode_scores,
-    limit_of,
+    ONE_COLUMN,
+    TAILS,
+    Conflict,
+    Majority,
+    odds_of_conflict,
     overconfidence,
     posterior,
 )
-from robust_bc.auditing.scaled import Scaled
+from robust_bc.auditing.groups import fit_episodes
+from robust_bc.auditing.scaled import Flags, Scaled
 from robust_bc.auditing.settings import AuditSettings
 from tests.auditing.toys import flipped_episodes, smooth
 
-SETTINGS = AuditSettings()
 
-
-def test_score_is_the_literal_formula() -> None:
-    pairs = flipped_episodes(0.2, episodes=10)
+def majority_of(pairs: Demonstrations, members: Flags) -> tuple[Majority, Scaled]:
     scaled = Scaled.of(pairs)
-    policies = Policies.of(scaled, np.arange(10) >= 2, SETTINGS, np.random.default_rng(0))
-    scores, known = episode_scores(scaled, policies, SETTINGS)
-    for episode in (0, 5):
-        rows = scaled.episodes[episode]
-        means, variances = policies.ask(scaled, rows, np.full(len(rows), episode))
-        weights = np.clip(1 - variances, 0, 1)
-        errors = np.log(1 + (scaled.actions[rows] - means) ** 2 / (4 * variances[:, None])).mean(1)
-        assert scores[episode] == pytest.approx((weights * errors).sum() / (weights.sum() + 1))
-        assert known[episode] == pytest.approx(weights.mean())
+    everywhere, everybody = np.ones(len(scaled), np.bool_), np.arange(len(members))
+    fitted = fit_episodes(scaled, scaled.states, everywhere, everybody, AuditSettings(), np.random.default_rng(0))
+    return Majority.of(fitted, members), scaled
+
+
+def conflict(pairs: Demonstrations, members: Flags) -> Conflict:
+    majority, scaled = majority_of(pairs, members)
+    return majority.judge(scaled, scaled.grouping.places, members[scaled.grouping.places])
+
+
+def test_odds_are_the_literal_mixture() -> None:
+    actions, means, variance = np.array([[0.3, -1.0]]), np.array([[0.1, 0.4]]), np.array([[0.09]])
+    ours = stats.t.pdf(actions[0], TAILS, means[0], 0.3)
+    others = stats.norm.pdf(actions[0], 0, np.sqrt(1.09))
+    one = ONE_COLUMN / 2 * (others[0] * ours[1] + ours[0] * others[1])
+    literal = ((1 - ONE_COLUMN) * others.prod() + one) / ours.prod()
+    assert odds_of_conflict(actions, means, variance) == pytest.approx([np.log(literal)])
 
 
 def test_no_policy_judges_an_episode_that_it_has_seen() -> None:
     pairs = flipped_episodes(0.0, episodes=9)
-    scaled = Scaled.of(pairs)
-    majority = np.arange(9) < 7
-    policies = Policies.of(scaled, majority, SETTINGS, np.random.default_rng(0))
-    for episode in np.flatnonzero(majority):
-        seen = policies.models[policies.judge[episode]].inputs.numpy()
-        own = scaled.states[scaled.episodes[episode]]
-        assert not (seen[:, None] == own[None]).all(2).any()
+    members = np.arange(9) < 7
+    majority, scaled = majority_of(pairs, members)
+    judged = majority.judge(scaled, scaled.grouping.places, np.ones(len(pairs), np.bool_))
+    for episode in (0, 6, 8):
+        without = members & (np.arange(9) != episode)
+        rows = scaled.episodes[episode]
+        policy = majority.fitted.policy(without, majority.spread)
+        means, _ = policy.predict(majority.fitted.features.of(scaled.states[rows]))
+        assert judged.expected[rows] == pytest.approx(scaled.unscaled(means))
 
 
-def test_mirrored_episodes_are_beyond_the_limit_and_the_majority_is_not() -> None:
+def test_mirrored_episodes_are_in_conflict_and_the_majority_is_not() -> None:
     found = conflict(flipped_episodes(0.3), np.arange(20) >= 6)
-    assert found.scores[:6].min() > found.limit > found.scores[6:].max()
     assert found.probability[:120].mean() > 0.9
     assert found.probability[120:].mean() < 0.05
 
@@ -70,33 +77,17 @@ def test_states_where_nobody_has_been_are_not_held_against_an_episode() -> None:
     states, actions = np.array(pairs.observations), np.array(pairs.actions)
     states[:20] += 30.0
     actions[:20] = np.random.default_rng(0).normal(size=(20, 2))
-    elsewhere = type(pairs).from_arrays(states, actions, pairs.episodes)
-    found = conflict(elsewhere, np.arange(10) > 0)
-    assert found.known[0] < 0.5 < found.known[1:].min()
-    assert found.scores[0] < found.limit
-
-
-def test_the_limit_has_a_least_spread() -> None:
-    assert limit_of(np.full(5, 0.2), SETTINGS) == pytest.approx((0.2 + 4 * 0.03, 0.03))
-    scores = np.array([0.1, 0.2, 0.6])
-    assert limit_of(scores, SETTINGS) == pytest.approx((0.2 + 4 * scores.std(), scores.std()))
+    found = conflict(type(pairs).from_arrays(states, actions, pairs.episodes), np.arange(10) > 0)
+    assert found.known[:20].max() < 0.5 < found.known[20:].mean()
+    assert found.probability[:20].max() < 0.5
 
 
 def test_posterior_finds_the_share_by_itself() -> None:
     log_odds = np.where(np.arange(1000) < 300, 20.0, -20.0)
-    found = posterior(log_odds, np.ones(1000, bool), 0.05)
+    found = posterior(log_odds, np.ones(1000, bool))
     assert found == pytest.approx(expit(log_odds + logit(0.3)), abs=1e-6)
-    without = posterior(log_odds, np.arange(1000) >= 300, 0.05)
+    without = posterior(log_odds, np.arange(1000) >= 300)
     assert without == pytest.approx(expit(log_odds + logit(LEAST_SHARE)), abs=1e-6)
-
-
-def test_rare_states_are_among_those_that_a_policy_learns_from() -> None:
-    pairs = flipped_episodes(0.0, episodes=50, length=40)
-    states = np.array(pairs.observations)
-    states[7] = [9.0, 9.0]
-    scaled = Scaled.of(type(pairs).from_arrays(states, pairs.actions, pairs.episodes))
-    for seed in range(3):
-        assert 7 in drawn_evenly(scaled, np.arange(len(pairs)), 100, np.random.default_rng(seed))
 
 
 def test_variances_that_are_too_small_are_found_by_the_errors() -> None:
@@ -104,9 +95,9 @@ def test_variances_that_are_too_small_are_found_by_the_errors() -> None:
     off = scaled.actions.astype(np.float64) + 0.1
     fair = np.arange(len(scaled)) < 200
     off[~fair] += 5.0  # those that are not fair have no say
-    found = overconfidence(scaled, off, np.full(len(scaled), 1e-4), fair, 4.0)
-    assert found == pytest.approx(100 / stats.f.median(1, 4), rel=1e-3)
-    assert overconfidence(scaled, off, np.full(len(scaled), 10.0), fair, 4.0) == 1.0
+    found = overconfidence(scaled, off, np.full(len(scaled), 1e-4), fair)
+    assert found == pytest.approx(100 / stats.f.median(1, TAILS), rel=1e-3)
+    assert overconfidence(scaled, off, np.full(len(scaled), 10.0), fair) == 1.0
 
 
 def test_no_pair_of_a_smooth_demonstrator_without_noise_is_in_conflict() -> None:

@@ -35,7 +35,7 @@ def test_a_saved_audit_comes_back_to_the_same_bits(tmp_path: Path) -> None:
     for old, new, name in both:
         before, after = getattr(old, name), getattr(new, name)
         assert (before.dtype, before.shape, before.tobytes()) == (after.dtype, after.shape, after.tobytes()), name
-    assert again.agreement.contrast == audit.agreement.contrast
+    assert again.agreement.evidence == audit.agreement.evidence
     for name in ("rate", "settings", "seed", "dataset", "pairs_sha256", "sources", "findings", "undecided"):
         assert getattr(again, name) == getattr(audit, name)
     assert again.episode_rows() == audit.episode_rows()
@@ -101,10 +101,10 @@ def broken(folder: Path, how: str) -> None:
         ('{"format_version": 2}', "has format version 2, but this robust-bc reads 3"),
         ('{"rate": {"value": 2, "low": 1, "high": 3}}', "rate is a share between"),
         ('{"sources": ["a"]}', "sources has 1 names for 3 episodes"),
-        ('{"settings": {"folds": -1}}', "folds must be a number above 0"),
+        ('{"settings": {"features": -1}}', "features must be a number above 0"),
         ('{"settings": {"magic": 1}}', "'settings.magic' is not known"),
         ('{"findings": [{"check": "x"}]}', "'findings.0..episode' is missing"),
-        ('{"contrast": null}', "has an unknown tensor 'agreement.compared'"),
+        ('{"evidence": null}', "has an unknown tensor 'agreement.compared'"),
     ],
 )
 def test_a_damaged_audit_is_refused_in_one_sentence(how: str, sentence: str, tmp_path: Path) -> None:
