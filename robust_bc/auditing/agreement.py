@@ -15,9 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
-from robust_bc.auditing.groups import Groups, find_groups, fit_episodes
+from robust_bc.auditing.groups import Groups, View, find_groups
 from robust_bc.auditing.policies import Fitted
 from robust_bc.auditing.scaled import Flags, Floats, Places, Scaled, evenly_in_time, spread_evenly
 from robust_bc.auditing.settings import AuditSettings
@@ -60,13 +59,10 @@ def compare_episodes(
     if len(episodes) > settings.compared:
         shares = scaled.grouping.lengths / len(scaled)
         compared = np.sort(generator.choice(len(episodes), settings.compared, replace=False, p=shares))
-    everywhere = np.ones(len(scaled), np.bool_)
-    policy = fit_episodes(scaled, scaled.states, everywhere, compared, settings, generator)
+    policy = View.of(scaled, settings, recording=False).fit(compared, generator)
     groups = find_groups(scaled, compared, policy, settings, generator)
-    two = groups.evidence >= special.logit(1 - settings.doubt)
-    majority = groups.majority if two else np.ones(len(compared), np.bool_)
-    scores = groups.scores if two else groups.misfits
-    return Agreement(compared, disagreements(scaled, compared), majority, groups.evidence, scores), groups, policy
+    found = Agreement(compared, disagreements(scaled, compared), groups.majority, groups.evidence, groups.scores)
+    return found, groups, policy
 
 
 def disagreements(scaled: Scaled, compared: Places) -> Floats:

@@ -29,8 +29,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
-from robust_bc.auditing.policies import COARSE, NOISES, Fitted, Spread, Statistics, climb_spreads
+from robust_bc.auditing.policies import COARSE, NOISES, Fitted, Policy, Spread, Statistics, climb_spreads
 from robust_bc.auditing.scaled import Flags, Floats, Places, Scaled, Singles, evenly_in_time
 from robust_bc.auditing.settings import AuditSettings
 
@@ -53,12 +54,11 @@ BLOCKS = 5
 class Groups:
     """Two groups of the C compared episodes, and what they say of all E."""
 
-    majority: Flags  # (C,) the group with more pairs
+    majority: Flags  # (C,) the group with more pairs; all of them if one policy will do
     evidence: float
     """g: log odds of two policies over one."""
     ratios: Floats  # (E,) r: log odds that an episode is of the others, and not of the majority
-    scores: Floats  # (E,) r per state; the higher, the worse
-    misfits: Floats  # (E,) minus the log likelihood per state by one policy of all others; the higher, the worse
+    scores: Floats  # (E,) the higher, the worse: r per state, or the misfit per state of one policy of all others
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,86 +71,110 @@ class Split:
     spreads: tuple[Spread, Spread]
 
 
+@dataclass(frozen=True, eq=False)
+class View:
+    """What actions are explained by: states, or states and what came of them."""
+
+    scaled: Scaled
+    settings: AuditSettings
+    inputs: Singles  # (N, S)
+    allowed: Flags  # (N,) which rows have these inputs
+
+    @classmethod
+    def of(cls, scaled: Scaled, settings: AuditSettings, recording: bool) -> View:
+        """Of the recording, or of the policy."""
+        if recording:
+            return cls(scaled, settings, np.concatenate([scaled.states, scaled.changes], axis=1), scaled.followed)
+        return cls(scaled, settings, scaled.states, np.ones(len(scaled), np.bool_))
+
+    def rows(self, place: int) -> Places:
+        """Of one episode."""
+        mine = self.scaled.episodes[place]
+        return evenly_in_time(mine[self.allowed[mine]], self.settings.states)
+
+    def fit(self, compared: Places, generator: np.random.Generator) -> Fitted:
+        """Features and statistics of some episodes."""
+        rows = [self.rows(int(place)) for place in compared]
+        return Fitted.to(self.inputs, self.scaled.actions, rows, self.settings.features, generator)
+
+    def likelihoods(
+        self, fitted: Fitted, policies: list[Policy], places: Places, blocks: int = BLOCKS
+    ) -> tuple[Floats, Floats]:
+        """(p, n) log likelihood by each policy of episodes that were not fitted, and how many states (n,) they have."""
+        found, states = np.zeros((len(policies), len(places))), np.ones(len(places))
+        for number, place in enumerate(places.tolist()):
+            rows = self.rows(place)
+            features, actions = fitted.features.of(self.inputs[rows]), self.scaled.actions[rows].astype(np.float64)
+            found[:, number] = [policy.by_blocks(features, actions, blocks).sum() for policy in policies]
+            states[number] = max(1, len(rows))
+        return found, states
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What one view shows of C episodes."""
+
+    view: View
+    fitted: Fitted
+    split: Split
+    evidence: float
+    against: Floats  # (C,) r without the odds of the groups
+    odds: float
+
+
 def find_groups(
     scaled: Scaled, compared: Places, policy: Fitted, settings: AuditSettings, generator: np.random.Generator
 ) -> Groups:
     """The two groups of some episodes that are likeliest in the view that shows them best."""
-    everywhere = np.ones(len(scaled), np.bool_)
-    found = [_in_view(scaled, compared, scaled.states, everywhere, policy, settings, generator, recording=False)]
-    if scaled.followed.any():
-        inputs = np.concatenate([scaled.states, scaled.changes], axis=1)
-        recording = fit_episodes(scaled, inputs, scaled.followed, compared, settings, generator)
-        found.append(
-            _in_view(scaled, compared, inputs, scaled.followed, recording, settings, generator, recording=True)
-        )
-    return max(found, key=lambda groups: groups.evidence)
-
-
-def fit_episodes(
-    scaled: Scaled,
-    inputs: Singles,
-    allowed: Flags,
-    compared: Places,
-    settings: AuditSettings,
-    generator: np.random.Generator,
-) -> Fitted:
-    """Features and statistics of some episodes, by their allowed rows (N,)."""
-    rows = [drawn_rows(scaled, int(place), allowed, settings) for place in compared]
-    return Fitted.to(inputs, scaled.actions, rows, settings.features, generator)
-
-
-def drawn_rows(scaled: Scaled, place: int, allowed: Flags, settings: AuditSettings) -> Places:
-    """Of one episode."""
-    mine = scaled.episodes[place]
-    return evenly_in_time(mine[allowed[mine]], settings.states)
-
-
-def _in_view(
-    scaled: Scaled,
-    compared: Places,
-    inputs: Singles,
-    allowed: Flags,
-    fitted: Fitted,
-    settings: AuditSettings,
-    generator: np.random.Generator,
-    recording: bool,
-) -> Groups:
-    episodes = len(scaled.grouping.names)
     pairs = scaled.grouping.lengths[compared].astype(np.float64)
+    states = View.of(scaled, settings, recording=False)
+    found = [in_view(states, policy, pairs, False, generator)]
+    if scaled.followed.any():
+        recording = View.of(scaled, settings, recording=True)
+        found.append(in_view(recording, recording.fit(compared, generator), pairs, True, generator))
+    best = max((one for one in found if one is not None), key=lambda one: one.evidence, default=None)
+    evidence = SURELY_NOT if best is None else best.evidence
+    limit = special.logit(1 - settings.doubt)
+    others = np.setdiff1d(np.arange(len(scaled.grouping.names)), compared)
+    everybody = np.ones(len(compared), np.bool_)
+    ratios, scores = np.zeros((2, len(scaled.grouping.names)))
+    if best is not None:
+        ratios[compared], scores[compared] = best.against + best.odds, best.against / best.fitted.states
+        if evidence > -limit:  # otherwise nobody is in doubt
+            groups = zip((best.split.first, ~best.split.first), best.split.spreads, strict=True)
+            told, counts = best.view.likelihoods(best.fitted, [best.fitted.policy(*group) for group in groups], others)
+            against = (told[1] - told[0]) / settings.coarsening
+            ratios[others], scores[others] = against + best.odds, against / counts
+    if best is None or evidence < limit:
+        told, counts = states.likelihoods(policy, [policy.policy(everybody, policy.spread)], others, blocks=1)
+        scores[others] = -told[0] / counts
+        scores[compared] = -policy.statistics.left_out(everybody, policy.spread) / policy.states
+    return Groups(best.split.first if best and evidence >= limit else everybody, evidence, ratios, scores)
+
+
+def in_view(view: View, fitted: Fitted, pairs: Floats, recording: bool, generator: np.random.Generator) -> Found | None:
+    """The likeliest two groups in one view; None if nothing can be split."""
+    settings = view.settings
     search = Search(pairs, fitted.spread, recording, settings.coarsening)
-    everybody = np.ones(len(pairs), np.bool_)
-    split = search.likeliest(fitted.statistics, generator) or Split(0.0, everybody, (fitted.spread, fitted.spread))
-    parts = [(everybody, fitted.spread), (split.first, split.spreads[0]), (~split.first, split.spreads[1])]
-    # One policy must not lose by a spread that was not tried for it.
-    one = max(fitted.statistics.likelihood(everybody, spread) for spread in (fitted.spread, *split.spreads))
-    known = [fitted.policy(*part) for part in parts]
-    blocks, states = np.zeros((len(parts), episodes, BLOCKS)), np.zeros(episodes)
-    places = np.full(episodes, -1)
-    places[compared] = np.arange(len(compared))
-    for episode, place in enumerate(places.tolist()):
-        if place >= 0:
-            features, actions = fitted.shown[place]
-            policies = [
-                fitted.policy(*part, without=place) if part[0][place] else policy
-                for part, policy in zip(parts, known, strict=True)
-            ]
-        else:
-            rows = drawn_rows(scaled, episode, allowed, settings)
-            features, actions = fitted.features.of(inputs[rows]), scaled.actions[rows].astype(np.float64)
-            policies = known
-        states[episode] = max(1, len(features))
-        blocks[:, episode] = [policy.by_blocks(features, actions, BLOCKS) for policy in policies]
-    misfit = -blocks[0].sum(1) / states
-    if split.first.all():
-        nothing = np.zeros(episodes)
-        return Groups(everybody, SURELY_NOT, nothing, nothing, misfit)
-    against = (blocks[2] - blocks[1]).sum(1) / settings.coarsening
+    split = search.likeliest(fitted.statistics, generator)
+    if split is None:
+        return None
+    groups = list(zip((split.first, ~split.first), split.spreads, strict=True))
+    known = [fitted.policy(*group) for group in groups]
+    blocks = np.zeros((2, len(pairs), BLOCKS))
+    for place, (features, actions) in enumerate(fitted.shown):
+        for number, group in enumerate(groups):
+            policy = fitted.policy(*group, without=place) if group[0][place] else known[number]
+            blocks[number, place] = policy.by_blocks(features, actions, BLOCKS)
+    against = (blocks[1] - blocks[0]) / settings.coarsening
     if not recording and split.spreads[0] == split.spreads[1]:
+        # One policy must not lose by a spread that was not tried for it.
+        everybody = np.ones(len(pairs), np.bool_)
+        one = max(fitted.statistics.likelihood(everybody, spread) for spread in (fitted.spread, split.spreads[0]))
         evidence = split.value - one / settings.coarsening
     else:
-        lasting = BLOCKS * np.median(blocks[2] - blocks[1], axis=1)[compared][~split.first].sum()
-        evidence = float(lasting / settings.coarsening - search.price(split.first))
-    return Groups(split.first, evidence, against + search.odds(split.first), against / states, misfit)
+        evidence = BLOCKS * float(np.median(against, axis=1)[~split.first].sum()) - search.price(split.first)
+    return Found(view, fitted, split, evidence, against.sum(1), search.odds(split.first))
 
 
 @dataclass(frozen=True, eq=False)

@@ -264,6 +264,11 @@ class Fitted:
                 best = near
         return known[best][1]
 
+    @property
+    def states(self) -> Floats:
+        """(C,) how many states of each episode are known; 1 at least."""
+        return np.maximum(self.statistics.counts, 1.0)
+
     def policy(self, members: Flags, spread: Spread, without: int | None = None) -> Policy:
         """Of a group (C,), all members known or all but one."""
         return Policy(*self.statistics.posterior(members, spread, without), spread)

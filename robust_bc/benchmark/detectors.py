@@ -15,7 +15,7 @@ from robust_bc.auditing.agreement import agreement, disagreements
 from robust_bc.auditing.audits import audit
 from robust_bc.auditing.checks import run_checks
 from robust_bc.auditing.conflict import Majority
-from robust_bc.auditing.groups import fit_episodes
+from robust_bc.auditing.groups import View
 from robust_bc.auditing.pooling import Grouping
 from robust_bc.auditing.scaled import Flags, Floats, Scaled
 from robust_bc.auditing.settings import AuditSettings
@@ -72,8 +72,7 @@ def by_conflict(demonstrations: Demonstrations, seed: int) -> Detection:
     """Conflict alone, with the policy of all other episodes in place of the majority's."""
     scaled, settings = Scaled.of(demonstrations), AuditSettings()
     everybody = np.arange(len(scaled.episodes))
-    everywhere = np.ones(len(scaled), np.bool_)
-    policy = fit_episodes(scaled, scaled.states, everywhere, everybody, settings, np.random.default_rng(seed))
+    policy = View.of(scaled, settings, recording=False).fit(everybody, np.random.default_rng(seed))
     found = Majority.of(policy, np.ones(len(everybody), np.bool_)).judge(
         scaled, scaled.grouping.places, np.ones(len(scaled), np.bool_)
     )

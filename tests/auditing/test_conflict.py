@@ -18,7 +18,7 @@ from robust_bc.auditing.conflict import (
     overconfidence,
     posterior,
 )
-from robust_bc.auditing.groups import fit_episodes
+from robust_bc.auditing.groups import View
 from robust_bc.auditing.scaled import Flags, Scaled
 from robust_bc.auditing.settings import AuditSettings
 from tests.auditing.toys import flipped_episodes, smooth
@@ -26,8 +26,8 @@ from tests.auditing.toys import flipped_episodes, smooth
 
 def majority_of(pairs: Demonstrations, members: Flags) -> tuple[Majority, Scaled]:
     scaled = Scaled.of(pairs)
-    everywhere, everybody = np.ones(len(scaled), np.bool_), np.arange(len(members))
-    fitted = fit_episodes(scaled, scaled.states, everywhere, everybody, AuditSettings(), np.random.default_rng(0))
+    view = View.of(scaled, AuditSettings(), recording=False)
+    fitted = view.fit(np.arange(len(members)), np.random.default_rng(0))
     return Majority.of(fitted, members), scaled
 
 
