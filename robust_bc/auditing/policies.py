@@ -4,10 +4,9 @@ An episode of a group acts by the group's policy w, with a deviation of its own 
 
     y = φ(x)ᵀ(w + d) + ε,    w ~ N(0, 1),  d ~ N(0, τ²) for each episode,  ε ~ N(0, σ²) for each state
 
-φ are the Nyström features of a rational quadratic kernel (Williams & Seeger, "Using the Nyström method to speed up
-kernel machines", 2001), so φᵀw is a Gaussian process that m points stand for; the share of the kernel that they miss is
-taken off the likelihood, as in Titsias, "Variational learning of inducing variables", 2009. Distances are measured by a
-learned metric. An episode enters by A = Σ φφᵀ and b = Σ φyᵀ only. With its own deviation integrated out, these become
+φ are `features` that stand for the kernel of a Gaussian process; the share of the kernel that they miss is taken off
+the likelihood, as in Titsias, "Variational learning of inducing variables", 2009. An episode enters by A = Σ φφᵀ and
+b = Σ φyᵀ only. With its own deviation integrated out, these become
 
     A' = (σ² + τ²A)⁻¹A,    b' = (σ² + τ²A)⁻¹b
 
@@ -24,14 +23,9 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import torch
-from scipy.linalg import cholesky, solve_triangular
-from scipy.spatial.distance import cdist, pdist
 
+from robust_bc.auditing.features import Features, learn_metric
 from robust_bc.auditing.scaled import Flags, Floats, Places, Singles, spread_evenly
-from robust_bc.gaussian_processes.method import GaussianProcessSettings
-from robust_bc.methods.gpr import GPR
-from robust_bc.seeding import MemberSeed
 
 NOISES = np.geomspace(1e-4, 1.0, 9)
 """σ², in units of the actions' variance; the likeliest is taken. Finer steps change little."""
@@ -46,7 +40,6 @@ METRIC_STATES = 600
 """States that the metric is learned from: the work grows with their cube."""
 DRAWN_FROM = 4000
 """States that the points of the features are chosen among."""
-JITTER = 1e-6
 LEAST_EIGENVALUE = 1e-7
 """Of A, a thousandth of the least noise: directions below say nothing."""
 COARSE = 64
@@ -55,42 +48,6 @@ COARSE = 64
 Spread = tuple[int, int]
 """Places of σ² in `NOISES` and of τ² in `DEVIATIONS`."""
 STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1))
-
-
-@dataclass(frozen=True, eq=False)
-class Features:
-    """φ: m features of inputs (n, S)."""
-
-    metric: Floats  # (S, S), the length scale in it
-    points: Floats  # (m, S), in the metric
-    factor: Floats  # (m, m) Cholesky's, of the kernel between the points
-
-    @classmethod
-    def at(cls, metric: Floats, inputs: Singles) -> Features:
-        """With these inputs (m, S) as points."""
-        points = inputs @ metric
-        return cls(metric, points, cholesky(kernel(points, points) + JITTER * np.eye(len(points)), lower=True))
-
-    def of(self, inputs: Singles) -> Floats:
-        """(n, m); the first k are those of the first k points alone."""
-        across = kernel(self.points, inputs @ self.metric)
-        return np.asarray(solve_triangular(self.factor, across, lower=True, check_finite=False).T)
-
-
-def kernel(left: Floats, right: Floats) -> Floats:
-    """(n, k) rational quadratic, 1/(1 + d²/2): squared exponentials of all lengths, so a policy may also switch."""
-    return np.asarray(1 / (1 + 0.5 * cdist(left, right, "sqeuclidean")))
-
-
-def learn_metric(inputs: Singles, actions: Singles) -> Floats:
-    """(S, S): by which inputs are multiplied, so that the median of their distances is 1."""
-    settings = GaussianProcessSettings(kernel="wide-network", metric="learned", max_pairs=max(2, len(inputs)))
-    fitted = GPR().fit(settings, inputs, actions, [MemberSeed(0, 0)])
-    assert isinstance(fitted.metrics, torch.Tensor)
-    metric = fitted.metrics[0].double().numpy()
-    apart = pdist(inputs @ metric)
-    apart = apart[apart > 0]
-    return np.asarray(metric / (np.median(apart) if len(apart) else 1.0))
 
 
 @dataclass(frozen=True, eq=False)

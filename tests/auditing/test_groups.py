@@ -10,8 +10,9 @@ import pytest
 
 from robust_bc import Demonstrations, audit
 from robust_bc.auditing.agreement import compare_episodes
+from robust_bc.auditing.features import Features
 from robust_bc.auditing.groups import LOUD, NOISIER, Search, fit_spreads
-from robust_bc.auditing.policies import NOISES, Features, Statistics
+from robust_bc.auditing.policies import NOISES, Statistics
 from robust_bc.auditing.scaled import Scaled
 from robust_bc.auditing.settings import AuditSettings
 from tests.auditing.toys import flipped_episodes

@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from robust_bc.auditing.policies import (
-    DEVIATIONS,
-    JITTER,
-    NOISES,
-    Features,
-    Fitted,
-    Statistics,
-    climb_spreads,
-)
+from robust_bc.auditing.features import JITTER, Features
+from robust_bc.auditing.policies import DEVIATIONS, NOISES, Fitted, Statistics, climb_spreads
 from robust_bc.auditing.scaled import Floats, Scaled
 from tests.auditing.toys import flipped_episodes
 
