@@ -11,16 +11,16 @@ Then each episode is judged by policies that have not seen it, block by block in
     r = Σ over blocks of (log p(block | group 2) − log p(block | group 1))/κ + log odds of the groups
 
 are the log odds that an episode is of the others. The log odds g of two policies over one are the gain in the log
-posterior where the groups differ by their policies alone. Where they also differ by their noise, a few odd moments,
-which clean piles have too, would do: there an unsteady demonstrator must be so throughout, and
+posterior. Where the groups also differ by their noise, a few odd moments, which clean piles have too, would do: there
+an unsteady demonstrator must be so throughout, and g is no larger than
 
-    g = Σ over group 2 of blocks · median of (log p(block | group 2) − log p(block | group 1))/κ − price
+    Σ over group 2 of blocks · median of (log p(block | group 2) − log p(block | group 1))/κ − price
 
 The same is asked of two views: actions given states (the policy), and actions given states and what came of them (the
 recording). A mirrored or shifted recording contradicts the dynamics, also where its actions look like a policy. In the
 policy's view the others may have more noise than the majority, but never less: who has a steadier hand is not bad for
 that. In the recording's view noise is nobody's fault: both groups have the same, and as dynamics are never quite smooth
-(a foot touches the ground, a joint meets its end), g is by medians there, too.
+(a foot touches the ground, a joint meets its end), the second limit holds there, too.
 """
 
 from __future__ import annotations
@@ -167,13 +167,13 @@ def in_view(view: View, fitted: Fitted, pairs: Floats, recording: bool, generato
             policy = fitted.policy(*group, without=place) if group[0][place] else known[number]
             blocks[number, place] = policy.by_blocks(features, actions, BLOCKS)
     against = (blocks[1] - blocks[0]) / settings.coarsening
-    if not recording and split.spreads[0] == split.spreads[1]:
-        # One policy must not lose by a spread that was not tried for it.
-        everybody = np.ones(len(pairs), np.bool_)
-        one = max(fitted.statistics.likelihood(everybody, spread) for spread in (fitted.spread, split.spreads[0]))
-        evidence = split.value - one / settings.coarsening
-    else:
-        evidence = BLOCKS * float(np.median(against, axis=1)[~split.first].sum()) - search.price(split.first)
+    # One policy must not lose by a spread that was not tried for it.
+    everybody = np.ones(len(pairs), np.bool_)
+    one = max(fitted.statistics.likelihood(everybody, spread) for spread in (fitted.spread, *split.spreads))
+    evidence = split.value - one / settings.coarsening
+    if recording or split.spreads[0] != split.spreads[1]:
+        lasting = BLOCKS * float(np.median(against, axis=1)[~split.first].sum()) - search.price(split.first)
+        evidence = min(evidence, lasting)
     return Found(view, fitted, split, evidence, against.sum(1), search.odds(split.first))
 
 
