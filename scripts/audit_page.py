@@ -58,7 +58,10 @@ LIMITS = """\
 - **Faults that look like the demonstrator's own variety.** Each episode may deviate from its group's policy. In reacher
   and pendulum, where every episode goes through states of its own, a stuck actuator, a half-trained teacher or a shift
   by one row explains little more than these deviations do. The audit then drops nothing.
-- **Careless drivers who are careful most of the time.** Those episodes stay.
+- **Careless drivers who are careful most of the time.** Their episodes rank last, but nothing says that they are a group,
+  and they stay.
+- **A consistent bad demonstrator whom no group shows** is easier to predict than the good ones. Without groups, the score
+  is how badly one policy of all explains an episode, so he ranks best: such cells have an AUROC far below 0.5.
 - **Two sides of the same size** are two sides: "cannot tell".
 """
 
