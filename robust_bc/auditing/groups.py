@@ -12,15 +12,16 @@ Then each episode is judged by policies that have not seen it, block by block in
 
 are the log odds that an episode is of the others. The log odds g of two policies over one are the gain in the log
 posterior. Where the groups also differ by their noise, a few odd moments, which clean piles have too, would do: there
-an unsteady demonstrator must be so throughout, and g is no larger than
+two groups must be better for most of the time, and g is no larger than
 
-    Σ over group 2 of blocks · median of (log p(block | group 2) − log p(block | group 1))/κ − price
+    Σ over episodes of blocks · median of (log p(block | own group) − log p(block | all))/κ − price
 
 The same is asked of two views: actions given states (the policy), and actions given states and what came of them (the
 recording). A mirrored or shifted recording contradicts the dynamics, also where its actions look like a policy. In the
 policy's view the others may have more noise than the majority, but never less: who has a steadier hand is not bad for
-that. In the recording's view noise is nobody's fault: both groups have the same, and as dynamics are never quite smooth
-(a foot touches the ground, a joint meets its end), the second limit holds there, too.
+that. In the recording's view noise is nobody's fault: both groups have the same. But dynamics are never quite smooth (a
+foot touches the ground, a joint meets its end), so group 2 must contradict group 1 for most of the time: there g is no
+larger than Σ over group 2 of blocks · median of (log p(block | group 2) − log p(block | group 1))/κ − price.
 """
 
 from __future__ import annotations
@@ -159,20 +160,24 @@ def in_view(view: View, fitted: Fitted, pairs: Floats, recording: bool, generato
     split = search.likeliest(fitted.statistics, generator)
     if split is None:
         return None
-    groups = list(zip((split.first, ~split.first), split.spreads, strict=True))
+    everybody = np.ones(len(pairs), np.bool_)
+    groups = [(split.first, split.spreads[0]), (~split.first, split.spreads[1]), (everybody, fitted.spread)]
     known = [fitted.policy(*group) for group in groups]
-    blocks = np.zeros((2, len(pairs), BLOCKS))
+    blocks = np.zeros((len(groups), len(pairs), BLOCKS))
     for place, (features, actions) in enumerate(fitted.shown):
         for number, group in enumerate(groups):
             policy = fitted.policy(*group, without=place) if group[0][place] else known[number]
             blocks[number, place] = policy.by_blocks(features, actions, BLOCKS)
     against = (blocks[1] - blocks[0]) / settings.coarsening
     # One policy must not lose by a spread that was not tried for it.
-    everybody = np.ones(len(pairs), np.bool_)
     one = max(fitted.statistics.likelihood(everybody, spread) for spread in (fitted.spread, *split.spreads))
     evidence = split.value - one / settings.coarsening
     if recording or split.spreads[0] != split.spreads[1]:
-        lasting = BLOCKS * float(np.median(against, axis=1)[~split.first].sum()) - search.price(split.first)
+        if recording:
+            gains = against[~split.first]
+        else:
+            gains = (np.where(split.first[:, None], blocks[0], blocks[1]) - blocks[2]) / settings.coarsening
+        lasting = BLOCKS * float(np.median(gains, axis=1).sum()) - search.price(split.first)
         evidence = min(evidence, lasting)
     return Found(view, fitted, split, evidence, against.sum(1), search.odds(split.first))
 
