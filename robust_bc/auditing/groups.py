@@ -6,13 +6,13 @@ is quite right (Miller & Dunson, "Robust Bayesian inference via coarsening", 201
 states in which the policies differ decide about all others, so a mirrored driver is found also on a straight road. The
 majority is the group with more pairs, not with more episodes: a demonstrator who fails early leaves many short ones.
 
-Then each episode is judged by policies that have not seen it, block by block in time:
+Each episode is judged by policies that have not seen it:
 
-    r = Σ over blocks of (log p(block | group 2) − log p(block | group 1))/κ + log odds of the groups
+    r = (log p(yᵢ | group 2 without i) − log p(yᵢ | group 1 without i))/κ + log odds of the groups
 
-are the log odds that an episode is of the others. The log odds g of two policies over one are the gain in the log
+are the log odds that episode i is of the others. The log odds g of two policies over one are the gain in the log
 posterior. Where the groups also differ by their noise, a few odd moments, which clean piles have too, would do: there
-two groups must be better for most of the time, and g is no larger than
+two groups must be better for most of the time. So each episode is cut into blocks, and g is no larger than
 
     Σ over episodes of blocks · median of (log p(block | own group) − log p(block | all))/κ − price
 
@@ -98,15 +98,13 @@ class View:
         rows = [self.rows(int(place)) for place in compared]
         return Fitted.to(self.inputs, self.scaled.actions, rows, self.settings.features, generator)
 
-    def likelihoods(
-        self, fitted: Fitted, policies: list[Policy], places: Places, blocks: int = BLOCKS
-    ) -> tuple[Floats, Floats]:
+    def likelihoods(self, fitted: Fitted, policies: list[Policy], places: Places) -> tuple[Floats, Floats]:
         """(p, n) log likelihood by each policy of episodes that were not fitted, and how many states (n,) they have."""
         found, states = np.zeros((len(policies), len(places))), np.ones(len(places))
         for number, place in enumerate(places.tolist()):
             rows = self.rows(place)
             features, actions = fitted.features.of(self.inputs[rows]), self.scaled.actions[rows].astype(np.float64)
-            found[:, number] = [policy.by_blocks(features, actions, blocks).sum() for policy in policies]
+            found[:, number] = [policy.log_density(features, actions) for policy in policies]
             states[number] = max(1, len(rows))
         return found, states
 
@@ -147,7 +145,7 @@ def find_groups(
             against = (told[1] - told[0]) / settings.coarsening
             ratios[others], scores[others] = against + best.odds, against / counts
     if best is None or evidence < limit:
-        told, counts = states.likelihoods(policy, [policy.policy(everybody, policy.spread)], others, blocks=1)
+        told, counts = states.likelihoods(policy, [policy.policy(everybody, policy.spread)], others)
         scores[others] = -told[0] / counts
         scores[compared] = -policy.statistics.left_out(everybody, policy.spread) / policy.states
     return Groups(best.split.first if best and evidence >= limit else everybody, evidence, ratios, scores)
@@ -168,18 +166,18 @@ def in_view(view: View, fitted: Fitted, pairs: Floats, recording: bool, generato
         for number, group in enumerate(groups):
             policy = fitted.policy(*group, without=place) if group[0][place] else known[number]
             blocks[number, place] = policy.by_blocks(features, actions, BLOCKS)
-    against = (blocks[1] - blocks[0]) / settings.coarsening
     # One policy must not lose by a spread that was not tried for it.
     one = max(fitted.statistics.likelihood(everybody, spread) for spread in (fitted.spread, *split.spreads))
     evidence = split.value - one / settings.coarsening
     if recording or split.spreads[0] != split.spreads[1]:
         if recording:
-            gains = against[~split.first]
+            gains = (blocks[1] - blocks[0])[~split.first]
         else:
-            gains = (np.where(split.first[:, None], blocks[0], blocks[1]) - blocks[2]) / settings.coarsening
-        lasting = BLOCKS * float(np.median(gains, axis=1).sum()) - search.price(split.first)
-        evidence = min(evidence, lasting)
-    return Found(view, fitted, split, evidence, against.sum(1), search.odds(split.first))
+            gains = np.where(split.first[:, None], blocks[0], blocks[1]) - blocks[2]
+        lasting = BLOCKS * float(np.median(gains, axis=1).sum()) / settings.coarsening
+        evidence = min(evidence, lasting - search.price(split.first))
+    ours, theirs = (fitted.statistics.left_out(*group) for group in groups[:2])
+    return Found(view, fitted, split, evidence, (theirs - ours) / settings.coarsening, search.odds(split.first))
 
 
 @dataclass(frozen=True, eq=False)
