@@ -16,6 +16,9 @@ two groups must be better for most of the time. So each episode is cut into bloc
 
     Σ over episodes of blocks · median of (log p(block | own group) − log p(block | all))/κ − price
 
+nor than Σ over group 2 of the second largest log p(block | group 2) − log p(block | group 1), over κ: one bad moment
+does not make a bad episode.
+
 The same is asked of two views: actions given states (the policy), and actions given states and what came of them (the
 recording). A mirrored or shifted recording contradicts the dynamics, also where its actions look like a policy. In the
 policy's view the others may have more noise than the majority, but never less: who has a steadier hand is not bad for
@@ -169,13 +172,14 @@ def in_view(view: View, fitted: Fitted, pairs: Floats, recording: bool, generato
     # One policy must not lose by a spread that was not tried for it.
     one = max(fitted.statistics.likelihood(everybody, spread) for spread in (fitted.spread, *split.spreads))
     evidence = split.value - one / settings.coarsening
-    if recording or split.spreads[0] != split.spreads[1]:
-        if recording:
-            gains = (blocks[1] - blocks[0])[~split.first]
-        else:
-            gains = np.where(split.first[:, None], blocks[0], blocks[1]) - blocks[2]
-        lasting = BLOCKS * float(np.median(gains, axis=1).sum()) / settings.coarsening
-        evidence = min(evidence, lasting - search.price(split.first))
+    against = (blocks[1] - blocks[0])[~split.first] / settings.coarsening
+    if recording:
+        evidence = min(evidence, BLOCKS * float(np.median(against, axis=1).sum()) - search.price(split.first))
+    elif split.spreads[0] != split.spreads[1]:
+        own = np.where(split.first[:, None], blocks[0], blocks[1])
+        mostly = BLOCKS * float(np.median(own - blocks[2], axis=1).sum()) / settings.coarsening
+        twice = float(np.sort(against, axis=1)[:, -2].sum())
+        evidence = min(evidence, mostly - search.price(split.first), twice)
     ours, theirs = (fitted.statistics.left_out(*group) for group in groups[:2])
     return Found(view, fitted, split, evidence, (theirs - ours) / settings.coarsening, search.odds(split.first))
 
