@@ -84,7 +84,7 @@ def measure(kind: str, pairs: int) -> Measured:
     found = audit(data)
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
-    size = sum(array.nbytes for array in arrays) / 2**20
+    size = sum(array.nbytes for array in arrays if array is not None) / 2**20
     return Measured(kind, len(data), seconds, peak, size, found.rate.value, float(data.corrupt.mean()))
 
 

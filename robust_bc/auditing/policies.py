@@ -42,6 +42,8 @@ DRAWN_FROM = 4000
 """States that the points of the features are chosen among."""
 LEAST_EIGENVALUE = 1e-7
 """Of A, a thousandth of the least noise: directions below say nothing."""
+MOST_KNOWN = 8
+"""Spreads whose statistics are held: each takes C·m² numbers."""
 COARSE = 64
 """Features that groups are looked for with; the best go on with all."""
 
@@ -95,6 +97,8 @@ class Statistics:
             constant = columns * (self.counts * np.log(2 * np.pi * noise) + self.missed / noise) + self.squares / noise
             constant += columns * np.log1p(deviation * values / noise).sum(1)
             constant -= deviation / noise * (scale[:, :, None] * along**2).sum((1, 2))
+            while len(self.known) >= MOST_KNOWN:
+                self.known.pop(next(iter(self.known)))
             self.known[spread] = (
                 (vectors * (values * scale)[:, None]) @ vectors.transpose(0, 2, 1),
                 vectors @ (scale[:, :, None] * along),
@@ -208,6 +212,7 @@ class Fitted:
                 values = features.of(inputs[rows])
                 statistics = Statistics.of(values, targets, owners, len(episodes))
                 value, spread = climb_spreads(lambda at: statistics.likelihood(everybody, at), start)
+                statistics.known.clear()  # most lengths are not taken
                 shown = list(zip(np.split(values, ends), np.split(targets, ends), strict=True))
                 known[place] = value, cls(features, statistics, shown, spread)
             return known[place][0]
