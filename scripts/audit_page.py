@@ -34,7 +34,7 @@ INTRODUCTION = f"""\
 # The audit, measured
 
 Each mix has whole episodes of a good demonstrator, and a share of bad ones. Nobody is told which are bad, or how many.
-Settings were chosen on the development tasks.
+Settings were to be chosen on the development tasks alone; this was not kept.
 {LOOKED}
 
 - **AUROC**: the probability that a bad episode scores above a good one. 1 is perfect, 0.5 is chance.
@@ -56,9 +56,9 @@ LIMITS = """\
 
 - **A delay or a shift by one row in lane-driving.** The driver steers slowly and the observation lacks the heading, so
   the action of a few steps ago is about as good an answer to it as the right one. The audit sees nothing.
-- **Faults that look like the demonstrator's own variety.** Each episode may deviate from its group's policy. In reacher
-  and pendulum, where every episode goes through states of its own, a stuck actuator, a half-trained teacher or a shift
-  by one row explains little more than these deviations do. The audit then drops nothing.
+- **Faults that look like the demonstrator's own variety.** Each episode may deviate from its group's policy. Where two
+  policies explain little more than these deviations do, the audit drops nothing. The cells without a bad pair dropped
+  are of this kind; that they cannot be told in principle is not shown.
 - **Careless drivers who are careful most of the time.** Those episodes stay.
 - **A consistent bad demonstrator whom no group shows** is easier to predict than the good ones. Without groups, the
   score is how badly one policy of all explains an episode, so he ranks best: such cells have an AUROC far below 0.5.

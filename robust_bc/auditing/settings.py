@@ -9,7 +9,7 @@ from robust_bc.errors import RobustBCError
 
 @dataclass(frozen=True, kw_only=True)
 class AuditSettings:
-    """The settings of `robust_bc.audit`; they were chosen on the development tasks."""
+    """The settings of `robust_bc.audit`; docs/audit.md says what they were chosen on."""
 
     compared: int = 64
     """Episodes that policies are told by, drawn at random from more, longer ones sooner."""
