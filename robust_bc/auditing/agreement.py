@@ -6,8 +6,8 @@ straight. For episodes i and j, with the closest half of i's states and the stat
 
     D[i, j] = root mean square of aᵢ − aⱼ
 
-is what a person looks at. Which of them are a group is told by the policies that explain them (`groups`), which share
-what they know between all episodes and not between two at a time.
+is what a person looks at. Who is of the majority is told by the policies that explain the episodes (`views`), which
+share what they know between all episodes and not between two at a time.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robust_bc.auditing.groups import Groups, View, find_groups
 from robust_bc.auditing.policies import Fitted
 from robust_bc.auditing.scaled import Flags, Floats, Places, Scaled, evenly_in_time, spread_evenly
 from robust_bc.auditing.settings import AuditSettings
+from robust_bc.auditing.views import find_in_views
 from robust_bc.demonstrations import Demonstrations
 
 DRAWN, CLOSEST = 60, 0.5
@@ -36,8 +36,8 @@ class Agreement:
     disagreement: Floats  # (C, C) root mean square difference of their actions, in deviations; 0 with themselves
     majority: Flags  # (C,) which of them are the majority
     evidence: float
-    """Log odds that two policies made the episodes, and not one."""
-    scores: Floats  # (E,) the higher, the worse: per state, log odds of the others' policy or misfit of one for all
+    """J of `groups`: by how much two policies explain the episodes better than one, in nats."""
+    scores: Floats  # (E,) how much each contradicts the majority; the higher, the worse
 
     @property
     def order(self) -> Places:
@@ -52,17 +52,23 @@ def agreement(demonstrations: Demonstrations, settings: AuditSettings | None = N
 
 def compare_episodes(
     scaled: Scaled, settings: AuditSettings, generator: np.random.Generator
-) -> tuple[Agreement, Groups, Fitted]:
-    """For pairs that are scaled already: the groups and the policy of all, too; there must be two episodes at least."""
+) -> tuple[Agreement, Floats, Fitted]:
+    """For two episodes or more that are scaled already; the probability of being bad (E,) and policies of them, too."""
     episodes = scaled.episodes
     compared = np.arange(len(episodes))
     if len(episodes) > settings.compared:
         shares = scaled.grouping.lengths / len(scaled)
         compared = np.sort(generator.choice(len(episodes), settings.compared, replace=False, p=shares))
-    policy = View.of(scaled, settings, recording=False).fit(compared, generator)
-    groups = find_groups(scaled, compared, policy, settings, generator)
-    found = Agreement(compared, disagreements(scaled, compared), groups.majority, groups.evidence, groups.scores)
-    return found, groups, policy
+    seen = find_in_views(scaled, compared, settings, generator)
+    suspects = seen.suspects
+    scores, bad = np.zeros((2, len(episodes)))
+    scores[compared], bad[compared] = suspects.contradiction, suspects.bad
+    others = np.setdiff1d(np.arange(len(episodes)), compared)
+    for begin in range(0, len(others), settings.compared):
+        part = others[begin : begin + settings.compared]
+        scores[part], bad[part] = suspects.others(seen.view.shown(part, settings.states, suspects.fitted))
+    found = Agreement(compared, disagreements(scaled, compared), suspects.majority, seen.evidence, scores)
+    return found, bad, seen.policy
 
 
 def disagreements(scaled: Scaled, compared: Places) -> Floats:

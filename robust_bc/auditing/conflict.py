@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 
-from robust_bc.auditing.policies import Fitted, Spread, climb_spreads
+from robust_bc.auditing.policies import Fitted
 from robust_bc.auditing.scaled import Flags, Floats, Places, Scaled
 
 ONE_COLUMN = 0.1
@@ -45,14 +45,6 @@ class Majority:
 
     fitted: Fitted
     members: Flags  # (C,) of the episodes that it was fitted to
-    spread: Spread
-
-    @classmethod
-    def of(cls, fitted: Fitted, members: Flags) -> Majority:
-        """With the noise that is likeliest for the members; their own deviations are noise, too."""
-        statistics, start = fitted.statistics, (fitted.spread[0], 0)
-        found = climb_spreads(lambda at: statistics.likelihood(members, at), start, lambda at: at[1] == 0)
-        return cls(fitted, members, found[1])
 
     def judge(self, scaled: Scaled, owners: Places, fair: Flags, tell: Progress = lambda share: None) -> Conflict:
         """All pairs; `owners` (N,) are the places of their episodes among the C, -1 if of none.
@@ -67,7 +59,7 @@ class Majority:
         starts = np.flatnonzero(np.diff(seen[order], prepend=-2))
         for rows in np.split(order, starts[1:]):
             without = int(seen[rows[0]])
-            policy = self.fitted.policy(self.members, self.spread, None if without < 0 else without)
+            policy = self.fitted.policy(self.members, None if without < 0 else without)
             for begin in range(0, len(rows), PAIRS_AT_A_TIME):
                 part = rows[begin : begin + PAIRS_AT_A_TIME]
                 means[part], variances[part] = policy.predict(self.fitted.features.of(scaled.states[part]))

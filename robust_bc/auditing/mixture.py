@@ -87,7 +87,7 @@ def judge_single_pairs(
     for number, fold in enumerate(folds):
         owners[fold] = number
     policy = Fitted.to(scaled.states, scaled.actions, folds, FEATURES, generator)
-    told = Majority.of(policy, np.ones(len(folds), np.bool_)).judge(
+    told = Majority(policy, np.ones(len(folds), np.bool_)).judge(
         scaled, owners, np.ones(len(scaled), np.bool_), lambda share: tell(0.5 + 0.5 * share, "judging pairs")
     )
     conflict, expected, known = told.probability, told.expected, told.known

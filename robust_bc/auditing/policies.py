@@ -1,239 +1,103 @@
 """Policies of groups of episodes: what a demonstrator would do, as far as its episodes tell.
 
-An episode of a group acts by the group's policy w, with a deviation of its own and with noise:
+The action of a state x in episode i of a group is
 
-    y = φ(x)ᵀ(w + d) + ε,    w ~ N(0, 1),  d ~ N(0, τ²) for each episode,  ε ~ N(0, σ²) for each state
+    y = φ(x)ᵀw + ε,    w ~ N(0, 1) for the group,  ε ~ N(0, σᵢ²) with a noise of its own for every episode
 
-φ are `features` that stand for the kernel of a Gaussian process; the share of the kernel that they miss is taken off
-the likelihood, as in Titsias, "Variational learning of inducing variables", 2009. An episode enters by A = Σ φφᵀ and
-b = Σ φyᵀ only. With its own deviation integrated out, these become
+φ are `features` that stand for the kernel of a Gaussian process. Errors that follow each other in time are alike, so κ
+states count as one. With the precision 1/(κσᵢ²) of a state, A = Σ φφᵀ and b = Σ φyᵀ of each episode, the policy of a
+group is N(P⁻¹B, P⁻¹) with P = 1 + Σ A/(κσᵢ²) and B = Σ b/(κσᵢ²), and without one of its episodes it is the same sum
+without it. A policy that has not seen episode i says of its states
 
-    A' = (σ² + τ²A)⁻¹A,    b' = (σ² + τ²A)⁻¹b
+    e = y − φᵀP⁻¹B,    v = φᵀP⁻¹φ + 1 − φᵀφ,    log density = −½ mean of (e²/(v + σᵢ²) + log(v + σᵢ²))
 
-so no direction of the features has more than 1/τ² from one episode: a long straight says no more than a swerve, and
-states of an episode, which are much alike, are not taken for independent. A group's policy given its episodes is
-N(P⁻¹B, P⁻¹) with P = 1 + ΣA' and B = Σb', and its log likelihood is ½ tr(BᵀP⁻¹B) − ½ D log|P| and a constant.
+v is small where the group has been and 1, as much as all actions vary, elsewhere: a policy knows what it does not know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
 from robust_bc.auditing.features import Features, learn_metric
 from robust_bc.auditing.scaled import Flags, Floats, Places, Singles, spread_evenly
 
-NOISES = np.geomspace(1e-4, 1.0, 9)
-"""σ², in units of the actions' variance; the likeliest is taken. Finer steps change little."""
-DEVIATIONS = np.array([0.0, 0.01, 0.1, 1.0])
-"""τ², from demonstrators who are always the same to those who share little."""
-LENGTHS = 0.7 * 2.0 ** np.arange(-3, 7)
-"""Of the kernel, in medians of the distances; the likeliest is looked for from 0.7 on. Where most states are at rest,
-the median is small."""
-FIRST_LENGTH = 3
-FIRST_SPREAD = (4, 1)
+NOISES = np.geomspace(0.01, 3.0, 16)
+"""σ², in units of the actions' variance; the likeliest is taken. An error of a tenth of their deviation does no harm,
+and what features cannot follow is of that size: with 1e-5 as the least, clean sets of a swimmer pass for two policies.
+"""
+FIRST_NOISE, REWEIGHTED = 0.1, 3
+"""σ² of all episodes at first, and how often it is set anew; then it has settled."""
+LENGTH = 0.5
+"""Of the kernel, in medians of the distances. It has all lengths in it, so 0.35 to 1 find about the same."""
+MOST_ALIKE = 5.0
+"""κ is no larger than this while groups are looked for: two policies taken for one err for long."""
+LEAST_CORRELATION = 0.05
+"""Of the errors of two states, up to which states count as alike."""
 METRIC_STATES = 600
 """States that the metric is learned from: the work grows with their cube."""
 DRAWN_FROM = 4000
 """States that the points of the features are chosen among."""
-LEAST_EIGENVALUE = 1e-7
-"""Of A, a thousandth of the least noise: directions below say nothing."""
-MOST_KNOWN = 8
-"""Spreads whose statistics are held: each takes C·m² numbers."""
-COARSE = 64
-"""Features that groups are looked for with; the best go on with all."""
-
-Spread = tuple[int, int]
-"""Places of σ² in `NOISES` and of τ² in `DEVIATIONS`."""
-STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1))
+MOST_KNOWN = 64
+"""Groups whose policies' words are held."""
 
 
 @dataclass(frozen=True, eq=False)
-class Statistics:
-    """All that the features say of C episodes with D columns of actions."""
+class Told:
+    """What a policy says of C episodes of at most T states: of its own ones, without having seen the episode."""
 
-    products: Floats  # (C, m, m) A
-    actions: Floats  # (C, m, D) b
-    squares: Floats  # (C,) sum of the squared actions
-    counts: Floats  # (C,) states
-    missed: Floats  # (C,) what the features leave out of the kernel, summed over states
-    known: dict[Spread, tuple[Floats, Floats, Floats]] = field(default_factory=dict, repr=False)
+    density: Floats  # (C,) mean log density of a state
+    noise: Floats  # (C,) σ²
+    errors: Floats  # (C, T, D)
+    variances: Floats  # (C, T) v
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """States and actions of C episodes, as features (C, T, m) and actions (C, T, D); shorter episodes end in zeros."""
+
+    values: Floats
+    actions: Floats
+    there: Flags  # (C, T) which states there are
 
     @classmethod
-    def of(cls, features: Floats, actions: Floats, owners: Places, episodes: int) -> Statistics:
-        """From features (n, m) and actions (n, D) of states whose episodes are in `owners` (n,), in order."""
-        ends = np.searchsorted(owners, np.arange(episodes + 1))
-        parts = [slice(begin, end) for begin, end in pairwise(ends)]
-        counts = np.diff(ends).astype(np.float64)
-        products = np.stack([features[part].T @ features[part] for part in parts])
-        return cls(
-            products,
-            np.stack([features[part].T @ actions[part] for part in parts]),
-            np.array([(actions[part] ** 2).sum() for part in parts]),
-            counts,
-            np.maximum(0.0, counts - np.trace(products, axis1=1, axis2=2)),
-        )
-
-    def first(self, features: int) -> Statistics:
-        """With the first few features only."""
-        products = self.products[:, :features, :features]
-        missed = np.maximum(0.0, self.counts - np.trace(products, axis1=1, axis2=2))
-        return Statistics(products, self.actions[:, :features], self.squares, self.counts, missed)
-
-    def __len__(self) -> int:
-        return len(self.counts)
-
-    def integrated(self, spread: Spread) -> tuple[Floats, Floats, Floats]:
-        """A' (C, m, m), b' (C, m, D) and the constant (C,) of the log likelihood, without own deviations."""
-        if spread not in self.known:
-            noise, deviation = NOISES[spread[0]], DEVIATIONS[spread[1]]
-            values, vectors, along = self.directions
-            columns = self.actions.shape[2]
-            scale = 1 / (noise + deviation * values)  # (C, r)
-            constant = columns * (self.counts * np.log(2 * np.pi * noise) + self.missed / noise) + self.squares / noise
-            constant += columns * np.log1p(deviation * values / noise).sum(1)
-            constant -= deviation / noise * (scale[:, :, None] * along**2).sum((1, 2))
-            while len(self.known) >= MOST_KNOWN:
-                self.known.pop(next(iter(self.known)))
-            self.known[spread] = (
-                (vectors * (values * scale)[:, None]) @ vectors.transpose(0, 2, 1),
-                vectors @ (scale[:, :, None] * along),
-                -0.5 * constant,
-            )
-        return self.known[spread]
+    def of(cls, values: Floats, actions: Floats, lengths: Sequence[int]) -> Shown:
+        """From the rows (n, m) and (n, D) of episodes, one after the other."""
+        there = np.arange(max(lengths))[None] < np.array(lengths)[:, None]
+        wide = [np.zeros((*there.shape, rows.shape[1])) for rows in (values, actions)]
+        for place, rows in zip(wide, (values, actions), strict=True):
+            place[there] = rows
+        return cls(wide[0], wide[1], there)
 
     @cached_property
-    def directions(self) -> tuple[Floats, Floats, Floats]:
-        """Eigenvalues (C, r) and eigenvectors (C, m, r) of A that matter for some episode, and b along these."""
-        values, vectors = np.linalg.eigh(self.products)
-        first = int((values.max(0) > LEAST_EIGENVALUE).argmax())
-        kept = vectors[:, :, first:]
-        return np.maximum(values[:, first:], 0.0), kept, kept.transpose(0, 2, 1) @ self.actions
-
-    def sums(self, members: Flags, spread: Spread) -> tuple[Floats, Floats, float]:
-        """P (m, m), B (m, D) and the constant of a group (C,)."""
-        products, actions, constants = self.integrated(spread)
-        weights = members.astype(np.float64)
-        precision = np.eye(products.shape[1]) + np.tensordot(weights, products, 1)
-        return precision, np.tensordot(weights, actions, 1), float(constants @ weights)
-
-    def likelihood(self, members: Flags, spread: Spread) -> float:
-        """Log likelihood of the actions of a group."""
-        return float(log_evidence(*self.sums(members, spread)))
-
-    def left_out(self, members: Flags, spread: Spread) -> Floats:
-        """(C,) log likelihood of each episode given the members but for itself."""
-        products, actions, constants = self.integrated(spread)
-        precision, target, constant = self.sums(members, spread)
-        sign = np.where(members, -1.0, 1.0)
-        changed = log_evidence(
-            precision + sign[:, None, None] * products,
-            target + sign[:, None, None] * actions,
-            constant + sign * constants,
-        )
-        return sign * (changed - log_evidence(precision, target, np.float64(constant)))
-
-    def posterior(self, members: Flags, spread: Spread, without: int | None = None) -> tuple[Floats, Floats]:
-        """Mean (m, D) and covariance (m, m) of a group's policy, all members known or all but one."""
-        shown = members.copy()
-        if without is not None:
-            shown[without] = False
-        precision, target, _ = self.sums(shown, spread)
-        covariance: Floats = np.asarray(np.linalg.inv(precision), np.float64)
-        return covariance @ target, covariance
-
-
-def log_evidence(precision: Floats, target: Floats, constant: Floats | float) -> Floats:
-    """½ tr(BᵀP⁻¹B) − ½ D log|P| + c for P (..., m, m), B (..., m, D) and c (...)."""
-    factor = np.linalg.cholesky(precision)
-    white = np.linalg.solve(factor, target)
-    halves = np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(-1)
-    return np.asarray(constant + 0.5 * (white**2).sum((-1, -2)) - target.shape[-1] * halves)
-
-
-def climb_spreads(
-    value: Callable[[Spread], float], start: Spread, allowed: Callable[[Spread], bool] = lambda spread: True
-) -> tuple[float, Spread]:
-    """The largest value that single steps from a start lead to, and where that is."""
-    known: dict[Spread, float] = {start: value(start)}
-    best = start
-    while True:
-        before = best
-        for step in STEPS:
-            near = before[0] + step[0], before[1] + step[1]
-            if not (0 <= near[0] < len(NOISES) and 0 <= near[1] < len(DEVIATIONS) and allowed(near)):
-                continue
-            if near not in known:
-                known[near] = value(near)
-            if known[near] > known[best]:
-                best = near
-        if best == before:
-            return known[best], best
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """Features and statistics of some episodes, and what one policy makes of all of them."""
-
-    features: Features
-    statistics: Statistics
-    shown: list[tuple[Floats, Floats]]  # features (T, m) and actions (T, D) of each
-    spread: Spread
-
-    @classmethod
-    def to(
-        cls,
-        inputs: Singles,
-        actions: Singles,
-        episodes: Sequence[Places],
-        size: int,
-        generator: np.random.Generator,
-    ) -> Fitted:
-        """To the rows of each episode of inputs (N, S) and actions (N, D), with `size` features at most."""
-        rows = np.concatenate(episodes)
-        owners = np.repeat(np.arange(len(episodes)), [len(mine) for mine in episodes])
-        some = generator.permutation(rows)[:DRAWN_FROM]
-        # Half of them as they come, half spread evenly: rare states count, too.
-        usual, others = some[: METRIC_STATES // 2], some[METRIC_STATES // 2 :]
-        drawn = np.concatenate([usual, others[spread_evenly(inputs[others], METRIC_STATES // 2)]])
-        metric = learn_metric(inputs[drawn], actions[drawn])
-        points = inputs[some[spread_evenly((inputs[some] @ metric).astype(np.float32), size)]]
-        everybody, targets = np.ones(len(episodes), np.bool_), actions[rows].astype(np.float64)
-        ends = np.cumsum([len(mine) for mine in episodes])[:-1]
-        known: dict[int, tuple[float, Fitted]] = {}
-
-        def likelihood(place: int, start: Spread) -> float:
-            if place not in known:
-                features = Features.at(metric / LENGTHS[place], points)
-                values = features.of(inputs[rows])
-                statistics = Statistics.of(values, targets, owners, len(episodes))
-                value, spread = climb_spreads(lambda at: statistics.likelihood(everybody, at), start)
-                statistics.known.clear()  # most lengths are not taken
-                shown = list(zip(np.split(values, ends), np.split(targets, ends), strict=True))
-                known[place] = value, cls(features, statistics, shown, spread)
-            return known[place][0]
-
-        best = FIRST_LENGTH
-        likelihood(best, FIRST_SPREAD)
-        for step in (1, -1):
-            while 0 <= (near := best + step) < len(LENGTHS):
-                if likelihood(near, known[best][1].spread) <= known[best][0]:
-                    break
-                best = near
-        return known[best][1]
-
-    @property
     def states(self) -> Floats:
-        """(C,) how many states of each episode are known; 1 at least."""
-        return np.maximum(self.statistics.counts, 1.0)
+        """(C,) how many states there are, 1 at least."""
+        return np.asarray(np.maximum(1.0, self.there.sum(1)))
 
-    def policy(self, members: Flags, spread: Spread, without: int | None = None) -> Policy:
-        """Of a group (C,), all members known or all but one."""
-        return Policy(*self.statistics.posterior(members, spread, without), spread)
+    @cached_property
+    def missed(self) -> Floats:
+        """(C, T) of the kernel, by the features."""
+        return np.asarray(np.maximum(0.0, 1 - (self.values**2).sum(2)))
+
+    def means(self, values: Floats) -> Floats:
+        """(C,) over the states, of (C, T)."""
+        return np.asarray((values * self.there).sum(1) / self.states)
+
+    def judged(self, mean: Floats, covariance: Floats) -> tuple[Floats, Floats]:
+        """Errors (C, T, D) and variances (C, T) of one policy (m, D), (m, m), or of one for each episode."""
+        spread = ((self.values @ covariance) * self.values).sum(2)
+        return self.actions - self.values @ mean, spread + self.missed
+
+    def told(self, errors: Floats, variances: Floats, least: float) -> Told:
+        """With the likeliest noise of each episode, no smaller than the least."""
+        squares = (errors**2).mean(2)
+        grid = NOISES[least * (1 - 1e-9) <= NOISES]
+        tried = [self.means(-0.5 * (squares / (variances + noise) + np.log(variances + noise))) for noise in grid]
+        best = np.argmax(tried, axis=0)
+        return Told(np.max(tried, axis=0), grid[best], errors, variances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,27 +106,137 @@ class Policy:
 
     mean: Floats  # (m, D)
     covariance: Floats  # (m, m)
-    spread: Spread
-
-    def log_density(self, features: Floats, actions: Floats) -> float:
-        """Of actions (T, D) at features (T, m) of one episode that it was not learned from."""
-        noise, deviation = NOISES[self.spread[0]], DEVIATIONS[self.spread[1]]
-        errors = actions - features @ self.mean
-        covariance = features @ self.covariance @ features.T + deviation * features @ features.T
-        factor = np.linalg.cholesky(covariance + noise * np.eye(len(features)))
-        white = np.linalg.solve(factor, errors)
-        missed = max(0.0, len(features) - float((features**2).sum())) / noise
-        constant = errors.size * np.log(2 * np.pi) + errors.shape[1] * (2 * np.log(np.diag(factor)).sum() + missed)
-        return float(-0.5 * ((white**2).sum() + constant))
-
-    def by_blocks(self, features: Floats, actions: Floats, blocks: int) -> Floats:
-        """The same for each of so many blocks in time."""
-        parts = np.array_split(np.arange(len(features)), blocks)
-        return np.array([self.log_density(features[part], actions[part]) if len(part) else 0.0 for part in parts])
+    noise: float
+    """σ² that is usual for its episodes."""
 
     def predict(self, features: Floats) -> tuple[Floats, Floats]:
         """Mean (n, D) and variance (n,) of an action."""
-        noise, deviation = NOISES[self.spread[0]], DEVIATIONS[self.spread[1]]
-        missed = np.maximum(0.0, 1 - (features**2).sum(1))
         spread = ((features @ self.covariance) * features).sum(1)
-        return features @ self.mean, spread + missed + deviation + noise
+        return features @ self.mean, spread + np.maximum(0.0, 1 - (features**2).sum(1)) + self.noise
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """C episodes, and what the policies of any groups of them say."""
+
+    features: Features
+    shown: Shown
+    pairs: Floats  # (C,) how long each episode is
+    alike: float = 1.0
+    """κ: so many states count as one."""
+    least: float = float(NOISES[0])
+    """Least σ² of an episode: nobody is trusted more than usual for being easy to predict."""
+    known: dict[bytes, Told] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def to(
+        cls, inputs: Singles, actions: Singles, episodes: Sequence[Places], size: int, generator: np.random.Generator
+    ) -> Fitted:
+        """To the rows of each episode of inputs (N, S) and actions (N, D), with `size` features at most."""
+        rows = np.concatenate(episodes)
+        some = generator.permutation(rows)[:DRAWN_FROM]
+        # Half of them as they come, half spread evenly: rare states count, too.
+        usual, others = some[: METRIC_STATES // 2], some[METRIC_STATES // 2 :]
+        drawn = np.concatenate([usual, others[spread_evenly(inputs[others], METRIC_STATES // 2)]])
+        metric = learn_metric(inputs[drawn], actions[drawn])
+        points = inputs[some[spread_evenly((inputs[some] @ metric).astype(np.float32), size)]]
+        features = Features.at(metric / LENGTH, points)
+        lengths = [len(mine) for mine in episodes]
+        shown = Shown.of(features.of(inputs[rows]), actions[rows].astype(np.float64), lengths)
+        return cls(features, shown, np.array(lengths, np.float64))
+
+    def settled(self) -> Fitted:
+        """With the noise and κ that one policy of all leads to."""
+        everybody = np.ones(len(self), np.bool_)
+        least = weighted_median(self.told(everybody).noise, self.pairs)
+        calm = replace(self, least=least, known={})
+        return replace(calm, alike=min(MOST_ALIKE, calm.states_alike(everybody)), known={})
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @cached_property
+    def sums(self) -> tuple[Floats, Floats]:
+        """A (C, m, m) and b (C, m, D)."""
+        turned = self.shown.values.transpose(0, 2, 1)
+        return turned @ self.shown.values, turned @ self.shown.actions
+
+    def first(self, features: int) -> Fitted:
+        """With the first few features only."""
+        fewer = replace(self.shown, values=np.ascontiguousarray(self.shown.values[:, :, :features]))
+        return replace(self, shown=fewer, known={})
+
+    def told(self, members: Flags) -> Told:
+        """What the policy of a group (C,) says of all, each member left out when it is judged."""
+        key = members.tobytes()
+        if key not in self.known:
+            noise = np.full(len(self), max(FIRST_NOISE, self.least))
+            for _ in range(REWEIGHTED):
+                told = self.shown.told(*self._judged(members, noise), self.least)
+                noise = told.noise
+            while len(self.known) >= MOST_KNOWN:
+                self.known.pop(next(iter(self.known)))
+            self.known[key] = told
+        return self.known[key]
+
+    def _judged(self, members: Flags, noise: Floats) -> tuple[Floats, Floats]:
+        (products, along), weights = self.sums, 1 / (self.alike * noise)
+        precision = np.eye(products.shape[1]) + np.tensordot(members * weights, products, 1)
+        target = np.tensordot(members * weights, along, 1)
+        covariance: Floats = np.asarray(np.linalg.inv(precision), np.float64)
+        own, mine = self._of(members), weights[members, None, None]
+        errors, variances = np.empty_like(self.shown.actions), np.empty(self.shown.there.shape)
+        errors[~members], variances[~members] = self._of(~members).judged(covariance @ target, covariance)
+        if own.values.shape[1] < own.values.shape[2]:  # few states and many features: leave the states out
+            spread = own.values @ covariance @ own.values.transpose(0, 2, 1)  # (M, T, T) φᵀP⁻¹φ
+            left = np.concatenate([own.actions - own.values @ (covariance @ target), spread], axis=2)
+            left = np.linalg.solve(np.eye(spread.shape[1]) - mine * spread, left)
+            size = errors.shape[2]
+            errors[members] = left[:, :, :size]
+            variances[members] = np.diagonal(left[:, :, size:], axis1=1, axis2=2) + own.missed
+        else:
+            without: Floats = np.asarray(np.linalg.inv(precision - mine * products[members]), np.float64)
+            errors[members], variances[members] = own.judged(without @ (target - mine * along[members]), without)
+        return errors, variances
+
+    def _of(self, group: Flags) -> Shown:
+        return Shown(self.shown.values[group], self.shown.actions[group], self.shown.there[group])
+
+    def policy(self, members: Flags, without: int | None = None) -> Policy:
+        """Of a group (C,), all members known or all but one."""
+        noise = self.told(members).noise
+        weights = members / (self.alike * noise)
+        if without is not None:
+            weights[without] = 0.0
+        products, along = self.sums
+        precision = np.eye(products.shape[1]) + np.tensordot(weights, products, 1)
+        covariance: Floats = np.asarray(np.linalg.inv(precision), np.float64)
+        return Policy(covariance @ np.tensordot(weights, along, 1), covariance, self.usual_noise(members))
+
+    def usual_noise(self, members: Flags) -> float:
+        """σ² in a group (C,), the median of its pairs."""
+        return weighted_median(self.told(members).noise[members], self.pairs[members])
+
+    def states_alike(self, members: Flags) -> float:
+        """κ: sum of the correlations of errors in time, where both groups have their own policy; median of episodes."""
+        ours, theirs = self.told(members), self.told(~members)
+        own = members[:, None]
+        errors = np.where(own[:, :, None], ours.errors, theirs.errors)
+        variances = np.where(own, ours.variances + ours.noise[:, None], theirs.variances + theirs.noise[:, None])
+        white = errors / np.sqrt(variances)[:, :, None] * self.shown.there[:, :, None]
+        total = np.maximum((white**2).sum(1), 1e-12)
+        found, going = np.ones(len(self)), np.ones(len(self), np.bool_)
+        for lag in range(1, white.shape[1] // 2):
+            alike = ((white[:, lag:] * white[:, :-lag]).sum(1) / total).mean(1)
+            going &= (alike >= LEAST_CORRELATION) & (2 * lag < self.shown.states)
+            if not going.any():
+                break
+            found[going] += 2 * alike[going]
+        return weighted_median(found, self.pairs)
+
+
+def weighted_median(values: Floats, weights: Floats) -> float:
+    """The smallest value with half of the weights at or below it."""
+    order = np.argsort(values, kind="stable")
+    sums = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(sums, sums[-1] / 2)])

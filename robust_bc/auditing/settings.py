@@ -13,14 +13,10 @@ class AuditSettings:
 
     compared: int = 64
     """Episodes that policies are told by, drawn at random from more, longer ones sooner."""
-    states: int = 200
+    states: int = 100
     """States of an episode that policies learn from, evenly in time; those between them say little more."""
     features: int = 256
-    """Features of a policy: the work grows with their cube. With 128, a policy that switches, as that of a pendulum,
-    passes for two."""
-    coarsening: float = 8.0
-    """By which log likelihoods are divided: no model is quite right, and many states are no independent evidence. With
-    half of it, a clean set of reacher passes for two policies."""
+    """Features of a policy: the work grows with their cube."""
     fewest_episodes: int = 4
     """Fewer episodes than this are not compared: of three, no two can be told to be right."""
     shortest_episode: float = 5.0

@@ -1,10 +1,4 @@
-"""The verdict: from groups and conflict to a probability of being clean, or to "cannot tell".
-
-An episode is bad if there are two policies at all, and if it is of the other one: with g the log odds of two policies
-over one and r those of the episode (`groups`),
-
-    P(clean) = 1 − 1/(1 + exp(−g)) · 1/(1 + exp(−r))
-"""
+"""The verdict: from agreement and conflict to a probability of being clean, or to "cannot tell"."""
 
 from __future__ import annotations
 
@@ -12,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from robust_bc.auditing.agreement import Agreement, compare_episodes
 from robust_bc.auditing.conflict import Majority
@@ -50,9 +43,8 @@ def judge_episodes(
 ) -> Judged:
     """Whole episodes, of which there are enough to compare."""
     tell(0.0, "comparing episodes")
-    found, groups, policy = compare_episodes(scaled, settings, np.random.default_rng(seed))
-    # Two policies, with the odds that there are two at all, and then those that an episode is of the others.
-    clean = 1 - special.expit(groups.evidence) * special.expit(groups.ratios)
+    found, bad, policy = compare_episodes(scaled, settings, np.random.default_rng(seed))
+    clean = 1 - bad
     aside = clean < 0.5
     if (~aside).sum() < 2:
         return cannot_tell(scaled, demonstrations, "no two episodes agree with each other.")
@@ -61,7 +53,7 @@ def judge_episodes(
     owners = np.full(len(clean), -1, np.intp)
     owners[found.compared] = np.arange(len(found.compared))
     members = ~aside[found.compared]
-    told = Majority.of(policy, members if members.any() else found.majority).judge(
+    told = Majority(policy, members if members.any() else found.majority).judge(
         scaled, owners[places], ~aside[places], lambda share: tell(0.5 + 0.5 * share, "judging pairs")
     )
     known = scaled.grouping.means(told.known)

@@ -15,10 +15,10 @@ from robust_bc.auditing.agreement import agreement, disagreements
 from robust_bc.auditing.audits import audit
 from robust_bc.auditing.checks import run_checks
 from robust_bc.auditing.conflict import Majority
-from robust_bc.auditing.groups import View
 from robust_bc.auditing.pooling import Grouping
 from robust_bc.auditing.scaled import Flags, Floats, Scaled
 from robust_bc.auditing.settings import AuditSettings
+from robust_bc.auditing.views import View
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 
@@ -72,8 +72,8 @@ def by_conflict(demonstrations: Demonstrations, seed: int) -> Detection:
     """Conflict alone, with the policy of all other episodes in place of the majority's."""
     scaled, settings = Scaled.of(demonstrations), AuditSettings()
     everybody = np.arange(len(scaled.episodes))
-    policy = View.of(scaled, settings, recording=False).fit(everybody, np.random.default_rng(seed))
-    found = Majority.of(policy, np.ones(len(everybody), np.bool_)).judge(
+    policy = View.of_policy(scaled).fit(everybody, settings, np.random.default_rng(seed))
+    found = Majority(policy, np.ones(len(everybody), np.bool_)).judge(
         scaled, scaled.grouping.places, np.ones(len(scaled), np.bool_)
     )
     return Detection(scaled.grouping.means(found.probability))

@@ -80,7 +80,7 @@ def test_what_is_not_this_audit_is_computed_anew(
     if change == "seed":
         given["seed"] = 1
     if change == "settings":
-        given["coarsening"] = 5.0
+        given["doubt"] = 0.1
     if change == "pairs":
         pairs = pairs.select(np.arange(len(pairs)) < len(pairs) - 1)
     for part, name in (("checks", CHECKS_FILE), ("judged", JUDGED_FILE)):

@@ -1,0 +1,141 @@
+"""Contradiction: how far the actions of an episode are from what the majority's policy expects, and who is bad for it.
+
+A policy that has not seen the episode expects an error of v + σ² (`policies`), with σ² as usual in the majority. So
+
+    c = log of the mean of min(e²/(v + σ²), MOST)
+
+is about 0 or less for whoever does as the majority does, however rare the states: where the majority has not been, v is
+large. Whoever is bad has a larger c, by an unsteady hand or by a policy of another kind. The posterior is that of a
+mixture of Student's t around the median of the good ones and a normal distribution of the bad ones, both fitted to the
+pile itself; what is below 0 counts as 0. Where two policies were found (`groups`), log odds of the second one are
+added, as far as they are trusted. Those who are bad have no part in the majority's policy, so all is done once more
+until nobody moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special, stats
+
+from robust_bc.auditing.groups import Split
+from robust_bc.auditing.policies import Fitted, Shown, weighted_median
+from robust_bc.auditing.scaled import Flags, Floats
+
+MOST = 10.0
+"""Of a state: one bad moment does not make a bad episode. With a tenth of the states far off, c is about 0.6."""
+LEAST_SPREAD = 0.3
+"""Deviation of c, of the good and of the bad, at least: with twenty episodes nobody knows it better."""
+APART = 1.0
+"""By which the bad ones' c is larger, at least: their errors have e times the variance. Below, people differ."""
+TAILS = 3.0
+"""Degrees of freedom of the good: a good episode may be unusual."""
+MOST_TRUSTED = 4.0
+"""Of the log odds of the second policy: it is no surer than that, for two groups can also divide the states."""
+ROUNDS, SETTLED = 30, 1e-4
+"""Of the mixture, and the change of a posterior below which it stands still."""
+CHANGES = 8
+"""Of the majority, at most; two or three are usual."""
+TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Suspects:
+    """What the majority's policy says of C episodes."""
+
+    fitted: Fitted
+    split: Split | None
+    """Two policies, if there are."""
+    majority: Flags  # (C,)
+    contradiction: Floats  # (C,) c
+    bad: Floats  # (C,) probability
+    mixture: Mixture
+
+    def others(self, shown: Shown) -> tuple[Floats, Floats]:
+        """c and the probability of being bad of further episodes (n,)."""
+        first = self.fitted.policy(self.majority)
+        told = shown.told(*shown.judged(first.mean, first.covariance), self.fitted.least)
+        found = contradiction(shown, told.errors, told.variances, first.noise)
+        trusted = np.zeros(len(found))
+        if self.split is not None and not self.majority.all():
+            second = self.fitted.policy(~self.majority)
+            against = shown.told(*shown.judged(second.mean, second.covariance), self.fitted.least)
+            trusted = in_bounds(shown.states / self.split.alike * (against.density - told.density))
+        return found, special.expit(self.mixture.odds(found) + trusted)
+
+
+def find_suspects(fitted: Fitted, split: Split | None) -> Suspects:
+    """From two groups, if they count, or from everybody."""
+    two = split is not None and split.counts
+    majority = split.majority if split is not None and two else np.ones(len(fitted), np.bool_)
+    bad = (~majority).astype(np.float64)
+    for change in range(CHANGES):
+        told = fitted.told(majority)
+        found = contradiction(fitted.shown, told.errors, told.variances, fitted.usual_noise(majority))
+        trusted = np.zeros(len(found))
+        if split is not None and two and not majority.all():
+            gain = fitted.told(~majority).density - told.density
+            trusted = in_bounds(fitted.shown.states / split.alike * gain)
+        if not two and change == 0:
+            usual = weighted_median(np.maximum(found, 0), fitted.pairs)
+            bad = (found > usual + APART).astype(np.float64)
+        mixture, bad = fit_mixture(found, majority, fitted.pairs, bad, trusted)
+        kept = bad < 0.5
+        if np.array_equal(kept, majority) or 2 * fitted.pairs[kept].sum() < fitted.pairs.sum():
+            break
+        majority = kept
+    return Suspects(fitted, split if two else None, majority, found, bad, mixture)
+
+
+def contradiction(shown: Shown, errors: Floats, variances: Floats, noise: float) -> Floats:
+    """c (C,) from errors (C, T, D) and variances (C, T)."""
+    return np.asarray(np.log(shown.means(np.minimum((errors**2).mean(2) / (variances + noise), MOST)) + TINY))
+
+
+def in_bounds(odds: Floats) -> Floats:
+    """As far as they are trusted."""
+    return np.clip(odds, -MOST_TRUSTED, MOST_TRUSTED)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Of the c of good and of bad episodes."""
+
+    good: tuple[float, float]
+    """Median and deviation."""
+    bad: tuple[float, float]
+    """Mean and deviation."""
+    share: float
+    """Of the bad."""
+
+    @classmethod
+    def of(cls, found: Floats, good: Flags, pairs: Floats, bad: Floats) -> Mixture:
+        """From c (C,), who is surely not bad (C,) and the probabilities of being bad (C,)."""
+        values = np.maximum(found, 0)
+        middle = weighted_median(values[good], pairs[good])
+        width = 1.4826 * weighted_median(np.abs(values[good] - middle), pairs[good])
+        weight = max(float(bad.sum()), TINY)
+        mean = max(middle + APART, float(bad @ values) / weight)
+        spread = np.sqrt(float(bad @ (values - mean) ** 2) / weight)
+        share = float(np.clip(weight / len(found), 0.5 / len(found), 0.5))
+        return cls((middle, max(LEAST_SPREAD, width)), (mean, max(LEAST_SPREAD, float(spread))), share)
+
+    def odds(self, found: Floats) -> Floats:
+        """Log odds of being bad; beyond the middle of either, nobody is less typical of it."""
+        values = np.maximum(found, 0)
+        bad = stats.norm.logpdf(np.minimum(values, self.bad[0]), *self.bad)
+        good = stats.t.logpdf(np.maximum(values, self.good[0]), TAILS, *self.good)
+        return np.asarray(bad - good + special.logit(self.share))
+
+
+def fit_mixture(found: Floats, majority: Flags, pairs: Floats, bad: Floats, trusted: Floats) -> tuple[Mixture, Floats]:
+    """By expectation maximisation from probabilities (C,) of being bad."""
+    for _ in range(ROUNDS):
+        good = majority & (bad < 0.5)
+        mixture = Mixture.of(found, good if good.any() else majority, pairs, bad)
+        new = special.expit(mixture.odds(found) + trusted)
+        if np.abs(new - bad).max() < SETTLED:
+            break
+        bad = new
+    return mixture, np.asarray(new)
