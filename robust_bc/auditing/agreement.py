@@ -62,7 +62,7 @@ def compare_episodes(
     seen = find_in_views(scaled, compared, settings, generator)
     suspects = seen.suspects
     scores, bad = np.zeros((2, len(episodes)))
-    scores[compared], bad[compared] = suspects.contradiction, suspects.bad
+    scores[compared], bad[compared] = suspects.scores, suspects.bad
     others = np.setdiff1d(np.arange(len(episodes)), compared)
     for begin in range(0, len(others), settings.compared):
         part = others[begin : begin + settings.compared]

@@ -31,8 +31,9 @@ APART = 1.0
 """By which the bad ones' c is larger, at least: their errors have e times the variance. Below, people differ."""
 TAILS = 3.0
 """Degrees of freedom of the good: a good episode may be unusual."""
-MOST_TRUSTED = 4.0
-"""Of the log odds of the second policy: it is no surer than that, for two groups can also divide the states."""
+MOST_TRUSTED = 8.0
+"""Of the log odds of the second policy: two groups can also divide the states, so c has the last word. With 4, fewer
+bad episodes are dropped, and no good one is saved."""
 ROUNDS, SETTLED = 30, 1e-4
 """Of the mixture, and the change of a posterior below which it stands still."""
 CHANGES = 8
@@ -48,12 +49,12 @@ class Suspects:
     split: Split | None
     """Two policies, if there are."""
     majority: Flags  # (C,)
-    contradiction: Floats  # (C,) c
+    scores: Floats  # (C,) c, and up to 1 more or less for the odds of the second policy
     bad: Floats  # (C,) probability
     mixture: Mixture
 
     def others(self, shown: Shown) -> tuple[Floats, Floats]:
-        """c and the probability of being bad of further episodes (n,)."""
+        """Scores and the probability of being bad of further episodes (n,)."""
         first = self.fitted.policy(self.majority)
         told = shown.told(*shown.judged(first.mean, first.covariance), self.fitted.least)
         found = contradiction(shown, told.errors, told.variances, first.noise)
@@ -62,7 +63,7 @@ class Suspects:
             second = self.fitted.policy(~self.majority)
             against = shown.told(*shown.judged(second.mean, second.covariance), self.fitted.least)
             trusted = in_bounds(shown.states / self.split.alike * (against.density - told.density))
-        return found, special.expit(self.mixture.odds(found) + trusted)
+        return found + trusted / MOST_TRUSTED, special.expit(self.mixture.odds(found) + trusted)
 
 
 def find_suspects(fitted: Fitted, split: Split | None) -> Suspects:
@@ -85,7 +86,8 @@ def find_suspects(fitted: Fitted, split: Split | None) -> Suspects:
         if np.array_equal(kept, majority) or 2 * fitted.pairs[kept].sum() < fitted.pairs.sum():
             break
         majority = kept
-    return Suspects(fitted, split if two else None, majority, found, bad, mixture)
+    scores = found + trusted / MOST_TRUSTED
+    return Suspects(fitted, split if two else None, majority, scores, bad, mixture)
 
 
 def contradiction(shown: Shown, errors: Floats, variances: Floats, noise: float) -> Floats:
