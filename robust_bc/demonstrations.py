@@ -40,8 +40,8 @@ class Demonstrations:
     """(N,) when each pair was recorded, in any unit, where that is known: an audit looks for gaps."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "observations", _bounded(self.observations, "observations", "(N, S)"))
-        object.__setattr__(self, "actions", _bounded(self.actions, "actions", "(N, A)"))
+        for name, shape in (("observations", "(N, S)"), ("actions", "(N, A)")):
+            object.__setattr__(self, name, _bounded(getattr(self, name), name, shape, self.episodes))
         pairs = len(self.observations)
         _same_length("actions", len(self.actions), pairs)
         if pairs < MINIMUM_PAIRS:
@@ -52,7 +52,7 @@ class Demonstrations:
         if self.corrupt is not None:
             object.__setattr__(self, "corrupt", _labels(self.corrupt, pairs))
         if self.successors is not None:
-            object.__setattr__(self, "successors", _numbers(self.successors, "successors", "(N, S)"))
+            object.__setattr__(self, "successors", _numbers(self.successors, "successors", "(N, S)", self.episodes))
             if self.successors.shape != self.observations.shape:
                 raise RobustBCError(
                     f"successors has the shape {self.successors.shape}, but observations has"
@@ -149,7 +149,9 @@ def as_numbers(values: ArrayLike, name: str) -> NDArray[np.floating[Any]]:
     return array.astype(np.float64)
 
 
-def _numbers(values: NDArray[Any], name: str, shape: str) -> NDArray[np.floating[Any]]:
+def _numbers(
+    values: NDArray[Any], name: str, shape: str, episodes: NDArray[Any] | None = None
+) -> NDArray[np.floating[Any]]:
     """A read-only two-dimensional float array with finite entries only."""
     array = as_numbers(values, name)
     if array.ndim != 2:
@@ -162,14 +164,22 @@ def _numbers(values: NDArray[Any], name: str, shape: str) -> NDArray[np.floating
         row, column = (int(index) for index in np.argwhere(~finite)[0])
         raise RobustBCError(
             f"{name} must be finite, but row {row}, column {column} is {array[row, column]}"
-            f" ({int((~finite).sum())} such entries in all); drop those pairs first."
+            f" ({_step(row, episodes)}{int((~finite).sum())} such entries in all); drop those pairs first."
         )
     return _read_only(array)
 
 
-def _bounded(values: NDArray[Any], name: str, shape: str) -> NDArray[np.floating[Any]]:
+def _step(row: int, episodes: NDArray[Any] | None) -> str:
+    """Which step of which episode a row is; nothing where that is not known, or every pair stands alone."""
+    index = np.asarray(episodes)
+    if index.ndim != 1 or row >= len(index) or len(np.unique(index)) == len(index):
+        return ""
+    return f"step {int((index[:row] == index[row]).sum())} of episode {index[row]}; "
+
+
+def _bounded(values: NDArray[Any], name: str, shape: str, episodes: NDArray[Any]) -> NDArray[np.floating[Any]]:
     """Numbers that are not too large to reckon with."""
-    array = _numbers(values, name, shape)
+    array = _numbers(values, name, shape, episodes)
     if len(array) and max(float(array.max()), -float(array.min())) > LARGEST:
         row, column = (int(index) for index in np.argwhere(np.abs(array) > LARGEST)[0])
         raise RobustBCError(

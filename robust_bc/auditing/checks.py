@@ -10,7 +10,8 @@
 | timestamps | a clock that stands, goes back or has gaps | no |
 | misaligned | a pile whose actions fit the rows before or after better (`alignment`) | no: all are alike |
 
-Numbers that are not finite never come as far as here: `Demonstrations` refuses them, and says where they are.
+Numbers that are not finite never come as far as here: `Demonstrations` refuses them, and says in which step of which
+episode they are.
 """
 
 from __future__ import annotations

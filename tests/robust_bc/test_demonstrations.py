@@ -54,6 +54,10 @@ def test_arrays_cannot_be_changed_from_inside() -> None:
             "actions must be finite, but row 1, column 0 is nan",
         ),
         ({"observations": np.full((4, 1), np.inf)}, r"row 0, column 0 is inf \(4 such entries"),
+        (
+            {"actions": np.array([[0.0], [0.0], [np.nan], [0.0]]), "episodes": np.array([7, 5, 7, 5])},
+            r"row 2, column 0 is nan \(step 1 of episode 7; 1 such entries",
+        ),
         ({"observations": np.array([["a"]] * 4)}, "observations must be an array of real numbers"),
         ({"observations": np.ones((4, 1), dtype=complex)}, "observations must be an array of real numbers"),
         ({"observations": [[1.0], [1.0, 2.0], [1.0], [1.0]]}, "observations must be an array of real numbers"),
