@@ -21,6 +21,7 @@ from robust_bc.auditing.scaled import Flags, Floats, Places, Scaled, evenly_in_t
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.auditing.views import find_in_views
 from robust_bc.demonstrations import Demonstrations
+from robust_bc.errors import RobustBCError
 
 DRAWN, CLOSEST = 60, 0.5
 """States of an episode that are compared, and the share of them with the closest match: far ones say nothing."""
@@ -47,7 +48,10 @@ class Agreement:
 
 def agreement(demonstrations: Demonstrations, settings: AuditSettings | None = None, seed: int = 0) -> Agreement:
     """Compare the episodes of some demonstrations."""
-    return compare_episodes(Scaled.of(demonstrations), settings or AuditSettings(), np.random.default_rng(seed))[0]
+    scaled = Scaled.of(demonstrations)
+    if not scaled.live.any():
+        raise RobustBCError("all actions are the same, so there is nothing to disagree about.")
+    return compare_episodes(scaled, settings or AuditSettings(), np.random.default_rng(seed))[0]
 
 
 def compare_episodes(

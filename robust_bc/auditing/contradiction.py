@@ -1,15 +1,11 @@
 """Contradiction: how far the actions of an episode are from what the majority's policy expects, and who is bad for it.
 
-A policy that has not seen the episode expects an error of v + σ² (`policies`), with σ² as usual in the majority. So
-
-    c = log of the mean of min(e²/(v + σ²), MOST)
-
-is about 0 or less for whoever does as the majority does, however rare the states: where the majority has not been, v is
-large. Whoever is bad has a larger c, by an unsteady hand or by a policy of another kind. The posterior is that of a
+c (`policies`) is about 0 or less for whoever does as the majority does, however rare the states: where the majority has
+not been, v is large. Whoever is bad has a larger c, by an unsteady hand or by another policy. The posterior is of a
 mixture of Student's t around the median of the good ones and a normal distribution of the bad ones, both fitted to the
 pile itself; what is below 0 counts as 0. Where two policies were found (`groups`), log odds of the second one are
 added, as far as they are trusted. Those who are bad have no part in the majority's policy, so all is done once more
-until nobody moves.
+until nobody moves, or those who move come back.
 """
 
 from __future__ import annotations
@@ -23,22 +19,20 @@ from robust_bc.auditing.groups import Split
 from robust_bc.auditing.policies import Fitted, Shown, weighted_median
 from robust_bc.auditing.scaled import Flags, Floats
 
-MOST = 10.0
-"""Of a state: one bad moment does not make a bad episode. With a tenth of the states far off, c is about 0.6."""
 LEAST_SPREAD = 0.3
 """Deviation of c, of the good and of the bad, at least: with twenty episodes nobody knows it better."""
 APART = 1.0
-"""By which the bad ones' c is larger, at least: their errors have e times the variance. Below, people differ."""
+"""By which the mean c of the bad ones is larger, at least: their errors have e times the variance. Who is about half of
+that from the good ones is as likely good as bad."""
 TAILS = 3.0
 """Degrees of freedom of the good: a good episode may be unusual."""
-MOST_TRUSTED = 8.0
-"""Of the log odds of the second policy: two groups can also divide the states, so c has the last word. With 4, fewer
-bad episodes are dropped, and no good one is saved."""
+MOST_TRUSTED, FULLY = 8.0, 0.5
+"""Of the log odds of the second policy, and the c from which on these count in full. Two groups can also divide the
+states, so c has the last word: whoever contradicts nobody is not bad, whatever group he is in."""
 ROUNDS, SETTLED = 30, 1e-4
 """Of the mixture, and the change of a posterior below which it stands still."""
 CHANGES = 8
 """Of the majority, at most; two or three are usual."""
-TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +51,12 @@ class Suspects:
         """Scores and the probability of being bad of further episodes (n,)."""
         first = self.fitted.policy(self.majority)
         told = shown.told(*shown.judged(first.mean, first.covariance), self.fitted.least)
-        found = contradiction(shown, told.errors, told.variances, first.noise)
+        found = shown.contradiction(told, first.noise)
         trusted = np.zeros(len(found))
         if self.split is not None and not self.majority.all():
             second = self.fitted.policy(~self.majority)
             against = shown.told(*shown.judged(second.mean, second.covariance), self.fitted.least)
-            trusted = in_bounds(shown.states / self.split.alike * (against.density - told.density))
+            trusted = in_bounds(shown.states / self.split.alike * (against.density - told.density), found)
         return found + trusted / MOST_TRUSTED, special.expit(self.mixture.odds(found) + trusted)
 
 
@@ -71,33 +65,33 @@ def find_suspects(fitted: Fitted, split: Split | None) -> Suspects:
     two = split is not None and split.counts
     majority = split.majority if split is not None and two else np.ones(len(fitted), np.bool_)
     bad = (~majority).astype(np.float64)
-    for change in range(CHANGES):
-        told = fitted.told(majority)
-        found = contradiction(fitted.shown, told.errors, told.variances, fitted.usual_noise(majority))
+    if two:  # errors of the others are no noise of the majority
+        fitted = fitted.settled(majority)
+    seen: set[bytes] = set()
+    while True:
+        seen.add(majority.tobytes())
+        found = fitted.contradiction(majority)
         trusted = np.zeros(len(found))
         if split is not None and two and not majority.all():
-            gain = fitted.told(~majority).density - told.density
-            trusted = in_bounds(fitted.shown.states / split.alike * gain)
-        if not two and change == 0:
+            gain = fitted.told(~majority).density - fitted.told(majority).density
+            trusted = in_bounds(fitted.shown.states / split.alike * gain, found)
+        if not two and len(seen) == 1:
             usual = weighted_median(np.maximum(found, 0), fitted.pairs)
             bad = (found > usual + APART).astype(np.float64)
         mixture, bad = fit_mixture(found, majority, fitted.pairs, bad, trusted)
         kept = bad < 0.5
-        if np.array_equal(kept, majority) or 2 * fitted.pairs[kept].sum() < fitted.pairs.sum():
+        again = kept.tobytes() in seen or len(seen) == CHANGES
+        if again or 2 * fitted.pairs[kept].sum() < fitted.pairs.sum():
             break
         majority = kept
     scores = found + trusted / MOST_TRUSTED
     return Suspects(fitted, split if two else None, majority, scores, bad, mixture)
 
 
-def contradiction(shown: Shown, errors: Floats, variances: Floats, noise: float) -> Floats:
-    """c (C,) from errors (C, T, D) and variances (C, T)."""
-    return np.asarray(np.log(shown.means(np.minimum((errors**2).mean(2) / (variances + noise), MOST)) + TINY))
-
-
-def in_bounds(odds: Floats) -> Floats:
-    """As far as they are trusted."""
-    return np.clip(odds, -MOST_TRUSTED, MOST_TRUSTED)
+def in_bounds(odds: Floats, found: Floats) -> Floats:
+    """Log odds of the second policy as far as they are trusted, for c (C,)."""
+    bounded = np.clip(odds, -MOST_TRUSTED, MOST_TRUSTED)
+    return np.asarray(np.where(bounded > 0, bounded * np.clip(found / FULLY, 0, 1), bounded))
 
 
 @dataclass(frozen=True)
@@ -117,7 +111,7 @@ class Mixture:
         values = np.maximum(found, 0)
         middle = weighted_median(values[good], pairs[good])
         width = 1.4826 * weighted_median(np.abs(values[good] - middle), pairs[good])
-        weight = max(float(bad.sum()), TINY)
+        weight = max(float(bad.sum()), 1e-12)
         mean = max(middle + APART, float(bad @ values) / weight)
         spread = np.sqrt(float(bad @ (values - mean) ** 2) / weight)
         share = float(np.clip(weight / len(found), 0.5 / len(found), 0.5))

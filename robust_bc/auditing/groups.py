@@ -1,7 +1,7 @@
 """Groups: whether one policy explains all episodes, or two policies explain them far better.
 
-With ℓ the mean log density of an episode's states by a policy that has not seen it, n its states and κ as in
-`policies`, two groups are better than one by
+With ℓ the mean log density of an episode's states by a policy that has not seen it, per column of the action, n its
+states and κ as in `policies`, two groups are better than one by
 
     J = Σ n/κ · (ℓ of the own group − ℓ of all) − price,    price = −Σ log share of the own group
 
@@ -9,9 +9,9 @@ The gate is the episode's: a few states in which the policies differ decide abou
 largest J are looked for from many starts: each episode goes to the group that explains it better, until none moves. The
 majority is the group with more pairs, not with more episodes: a demonstrator who fails early leaves many short ones.
 
-Two groups count if J is above the price once more, and if they contradict each other: by the policy of the other group
-a state must be less likely by a factor of exp(`CONTRAST`) in the mean. Two styles of good drivers are likelier as two
-groups, but each of them explains the other about as well as itself.
+Two groups count if J is above the price once more, and if they contradict each other: the mean c of an episode by the
+policy of the other group (`policies`) must be above `CONTRAST`. Two styles of good drivers are likelier as two groups,
+and so are two parts of a pendulum's policy; but each group expects the errors that it makes in the other.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ ALONE, AT_RANDOM = 12, 8
 """Further starts: the half that one episode alone explains best, and halves at random."""
 MERGES = 3
 """How often episodes of the second group that fit the first one are offered to it."""
-CONTRAST = 0.5
-"""Nats: the variance of errors is larger by a factor of e. Groups of clean sets have up to 0.36, others from 0.8 on."""
+CONTRAST = 0.4
+"""Errors are half as large again as the other policy expects. Likely groups of clean sets have less than 0.2, groups
+of different policies 0.55 and more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +47,9 @@ class Split:
     evidence: float
     """J."""
     contrast: float
-    """By how much a state is less likely by the other group's policy, in nats."""
+    """Mean c of an episode by the other group's policy, what is below 0 as 0; the mean of both groups."""
     alike: float
-    """κ if each group has a policy of its own."""
+    """κ of the majority."""
     counts: bool
     """Whether there are two policies; otherwise one will do."""
 
@@ -62,8 +63,9 @@ def find_groups(fitted: Fitted, generator: np.random.Generator) -> Split | None:
     first = found[1]
     alike = fitted.states_alike(first)
     evidence = search.value(first, alike)
-    further = fitted.told(first).density - fitted.told(~first).density
-    contrast = float(further[first].mean() - further[~first].mean()) / 2
+    calm = fitted.settled(first)  # errors of the others are no noise of the majority
+    across = [np.maximum(calm.contradiction(group)[~group], 0).mean() for group in (first, ~first)]
+    contrast = float(np.mean(across))
     counts = evidence > search.price(first) and contrast > CONTRAST
     return Split(first, evidence, contrast, alike, counts)
 

@@ -12,6 +12,9 @@ without it. A policy that has not seen episode i says of its states
     e = y − φᵀP⁻¹B,    v = φᵀP⁻¹φ + 1 − φᵀφ,    log density = −½ mean of (e²/(v + σᵢ²) + log(v + σᵢ²))
 
 v is small where the group has been and 1, as much as all actions vary, elsewhere: a policy knows what it does not know.
+It expects a squared error of v + σ², with σ² as usual in the group. So how much an episode contradicts the group is
+
+    c = log of the mean of min(e²/(v + σ²), MOST)
 """
 
 from __future__ import annotations
@@ -41,6 +44,8 @@ METRIC_STATES = 600
 """States that the metric is learned from: the work grows with their cube."""
 DRAWN_FROM = 4000
 """States that the points of the features are chosen among."""
+MOST, TINY = 10.0, 1e-12
+"""Of a state: one bad moment does not make a bad episode. With a tenth of the states far off, c is about 0.6."""
 MOST_KNOWN = 64
 """Groups whose policies' words are held."""
 
@@ -49,7 +54,7 @@ MOST_KNOWN = 64
 class Told:
     """What a policy says of C episodes of at most T states: of its own ones, without having seen the episode."""
 
-    density: Floats  # (C,) mean log density of a state
+    density: Floats  # (C,) mean log density of a state, per column of the action and up to a constant
     noise: Floats  # (C,) σ²
     errors: Floats  # (C, T, D)
     variances: Floats  # (C, T) v
@@ -90,6 +95,11 @@ class Shown:
         """Errors (C, T, D) and variances (C, T) of one policy (m, D), (m, m), or of one for each episode."""
         spread = ((self.values @ covariance) * self.values).sum(2)
         return self.actions - self.values @ mean, spread + self.missed
+
+    def contradiction(self, told: Told, noise: float) -> Floats:
+        """c (C,) with the usual noise of a group; 0 for an episode without states."""
+        ratios = np.minimum((told.errors**2).mean(2) / (told.variances + noise), MOST)
+        return np.asarray(np.where(self.there.any(1), np.log(self.means(ratios) + TINY), 0.0))
 
     def told(self, errors: Floats, variances: Floats, least: float) -> Told:
         """With the likeliest noise of each episode, no smaller than the least."""
@@ -145,12 +155,11 @@ class Fitted:
         shown = Shown.of(features.of(inputs[rows]), actions[rows].astype(np.float64), lengths)
         return cls(features, shown, np.array(lengths, np.float64))
 
-    def settled(self) -> Fitted:
-        """With the noise and κ that one policy of all leads to."""
-        everybody = np.ones(len(self), np.bool_)
-        least = weighted_median(self.told(everybody).noise, self.pairs)
-        calm = replace(self, least=least, known={})
-        return replace(calm, alike=min(MOST_ALIKE, calm.states_alike(everybody)), known={})
+    def settled(self, members: Flags) -> Fitted:
+        """With the noise and κ that one policy of some episodes (C,) leads to."""
+        fresh = replace(self, least=float(NOISES[0]), alike=1.0, known={})
+        calm = replace(fresh, least=fresh.usual_noise(members), known={})
+        return replace(calm, alike=min(MOST_ALIKE, calm.states_alike(members)), known={})
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -162,7 +171,7 @@ class Fitted:
         return turned @ self.shown.values, turned @ self.shown.actions
 
     def first(self, features: int) -> Fitted:
-        """With the first few features only."""
+        """With the first few features only, for `told`."""
         fewer = replace(self.shown, values=np.ascontiguousarray(self.shown.values[:, :, :features]))
         return replace(self, shown=fewer, known={})
 
@@ -213,26 +222,28 @@ class Fitted:
         covariance: Floats = np.asarray(np.linalg.inv(precision), np.float64)
         return Policy(covariance @ np.tensordot(weights, along, 1), covariance, self.usual_noise(members))
 
+    def contradiction(self, members: Flags) -> Floats:
+        """c (C,) of all episodes, by a group."""
+        return self.shown.contradiction(self.told(members), self.usual_noise(members))
+
     def usual_noise(self, members: Flags) -> float:
         """σ² in a group (C,), the median of its pairs."""
         return weighted_median(self.told(members).noise[members], self.pairs[members])
 
     def states_alike(self, members: Flags) -> float:
-        """κ: sum of the correlations of errors in time, where both groups have their own policy; median of episodes."""
-        ours, theirs = self.told(members), self.told(~members)
-        own = members[:, None]
-        errors = np.where(own[:, :, None], ours.errors, theirs.errors)
-        variances = np.where(own, ours.variances + ours.noise[:, None], theirs.variances + theirs.noise[:, None])
-        white = errors / np.sqrt(variances)[:, :, None] * self.shown.there[:, :, None]
-        total = np.maximum((white**2).sum(1), 1e-12)
-        found, going = np.ones(len(self)), np.ones(len(self), np.bool_)
+        """κ: sum of the correlations in time of the errors that a group makes in its own episodes; their median."""
+        told, shown = self.told(members), self._of(members)
+        deviations = np.sqrt(told.variances + told.noise[:, None])[members, :, None]
+        white = told.errors[members] / deviations * shown.there[:, :, None]
+        total = np.maximum((white**2).sum(1), TINY)
+        found, going = np.ones(len(white)), np.ones(len(white), np.bool_)
         for lag in range(1, white.shape[1] // 2):
             alike = ((white[:, lag:] * white[:, :-lag]).sum(1) / total).mean(1)
-            going &= (alike >= LEAST_CORRELATION) & (2 * lag < self.shown.states)
+            going &= (alike >= LEAST_CORRELATION) & (2 * lag < shown.states)
             if not going.any():
                 break
             found[going] += 2 * alike[going]
-        return weighted_median(found, self.pairs)
+        return weighted_median(found, self.pairs[members])
 
 
 def weighted_median(values: Floats, weights: Floats) -> float:

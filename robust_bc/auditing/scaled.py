@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -62,10 +62,6 @@ class Scaled:
         whole = np.zeros((len(actions), len(self.live)))
         whole[:, self.live] = actions
         return self.units.backward(whole)
-
-    def alone(self) -> Scaled:
-        """The same with every pair as an episode of its own."""
-        return replace(self, grouping=Grouping.of(np.arange(len(self.states))))
 
     def __len__(self) -> int:
         return len(self.states)

@@ -1,4 +1,4 @@
-"""What an audit can be told, and every constant that changes its verdict, each with its reason."""
+"""What an audit can be told; further constants stand where they are used, each with its reason."""
 
 from __future__ import annotations
 

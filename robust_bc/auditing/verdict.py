@@ -53,7 +53,8 @@ def judge_episodes(
     owners = np.full(len(clean), -1, np.intp)
     owners[found.compared] = np.arange(len(found.compared))
     members = ~aside[found.compared]
-    told = Majority(policy, members if members.any() else found.majority).judge(
+    members = members if members.any() else found.majority
+    told = Majority(policy.settled(members), members).judge(
         scaled, owners[places], ~aside[places], lambda share: tell(0.5 + 0.5 * share, "judging pairs")
     )
     known = scaled.grouping.means(told.known)
@@ -67,6 +68,8 @@ def _no_majority(scaled: Scaled, aside: Flags, settings: AuditSettings) -> str |
     against = float(lengths[aside].sum() / lengths.sum())
     if against < 1 - settings.tie:
         return None
+    if against > settings.tie:
+        return f"{against:.0%} of the pairs contradict the others, so these are no majority."
     return (
         f"two groups of about the same size contradict each other ({1 - against:.0%} and {against:.0%} of the pairs),"
         " and nobody can tell which of them is right."

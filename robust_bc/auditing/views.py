@@ -15,10 +15,12 @@ import numpy as np
 from robust_bc.auditing.contradiction import Suspects, find_suspects
 from robust_bc.auditing.groups import find_groups
 from robust_bc.auditing.policies import Fitted, Shown
-from robust_bc.auditing.scaled import Flags, Floats, Places, Scaled, Singles, evenly_in_time
+from robust_bc.auditing.scaled import Floats, Places, Scaled, Singles, evenly_in_time
 from robust_bc.auditing.settings import AuditSettings
+from robust_bc.errors import RobustBCError
 
 NOTHING_TO_SPLIT = -1e3
+FEWEST_STATES = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,36 +28,43 @@ class View:
     """Inputs that explain actions."""
 
     scaled: Scaled
-    inputs: Singles  # (N, S)
-    allowed: Flags  # (N,) which rows have these inputs
-
-    @classmethod
-    def of_policy(cls, scaled: Scaled) -> View:
-        """By states."""
-        return cls(scaled, scaled.states, np.ones(len(scaled), np.bool_))
-
-    @classmethod
-    def of_recording(cls, scaled: Scaled) -> View:
-        """By states and their changes."""
-        return cls(scaled, np.concatenate([scaled.states, scaled.changes], axis=1), scaled.followed)
+    recording: bool
 
     def rows(self, places: Places, states: int) -> list[Places]:
-        """Of some episodes, at most so many of each."""
+        """Of some episodes, at most so many of each, as far as they have these inputs."""
         mine = [self.scaled.episodes[place] for place in places]
-        return [evenly_in_time(rows[self.allowed[rows]], states) for rows in mine]
+        return [evenly_in_time(rows[self.scaled.followed[rows]] if self.recording else rows, states) for rows in mine]
 
-    def fit(self, places: Places, settings: AuditSettings, generator: np.random.Generator) -> Fitted:
-        """Policies of some episodes."""
+    def inputs(self, rows: Places) -> Singles:
+        """(n, S), and (n, 2S) with the changes."""
+        states = self.scaled.states[rows]
+        return np.concatenate([states, self.scaled.changes[rows]], axis=1) if self.recording else states
+
+    def fit(self, places: Places, settings: AuditSettings, generator: np.random.Generator) -> Fitted | None:
+        """Policies of some episodes; None if there is nothing to learn them from."""
         rows = self.rows(places, settings.states)
-        fitted = Fitted.to(self.inputs, self.scaled.actions, rows, settings.features, generator)
-        return replace(fitted, pairs=self.scaled.grouping.lengths[places].astype(np.float64)).settled()
+        whole, lengths = np.concatenate(rows), [len(mine) for mine in rows]
+        if len(whole) < FEWEST_STATES:
+            return None
+        split = np.split(np.arange(len(whole)), np.cumsum(lengths)[:-1])
+        fitted = Fitted.to(self.inputs(whole), self.scaled.actions[whole], split, settings.features, generator)
+        pairs = self.scaled.grouping.lengths[places].astype(np.float64)
+        return replace(fitted, pairs=pairs).settled(np.ones(len(pairs), np.bool_))
 
     def shown(self, places: Places, states: int, fitted: Fitted) -> Shown:
         """Other episodes, by the features of those."""
         rows = self.rows(places, states)
         whole = np.concatenate(rows)
         actions: Floats = self.scaled.actions[whole].astype(np.float64)
-        return Shown.of(fitted.features.of(self.inputs[whole]), actions, [len(mine) for mine in rows])
+        return Shown.of(fitted.features.of(self.inputs(whole)), actions, [len(mine) for mine in rows])
+
+
+def fit_policies(scaled: Scaled, places: Places, settings: AuditSettings, generator: np.random.Generator) -> Fitted:
+    """Of some episodes, by their states."""
+    fitted = View(scaled, recording=False).fit(places, settings, generator)
+    if fitted is None:
+        raise RobustBCError(f"there are fewer than {FEWEST_STATES} pairs to compare.")
+    return fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +82,11 @@ class Seen:
 
 def find_in_views(scaled: Scaled, compared: Places, settings: AuditSettings, generator: np.random.Generator) -> Seen:
     """Who contradicts the majority of some episodes, in the view that shows it best."""
-    view = View.of_policy(scaled)
-    policy = fitted = view.fit(compared, settings, generator)
+    view, recording = View(scaled, recording=False), View(scaled, recording=True)
+    policy = fitted = fit_policies(scaled, compared, settings, generator)
     split = find_groups(policy, generator)
-    if scaled.followed.any():
-        recording = View.of_recording(scaled)
-        recorded = recording.fit(compared, settings, generator)
+    recorded = recording.fit(compared, settings, generator)
+    if recorded is not None:
         other = find_groups(recorded, generator)
         if other is not None and other.counts and not (split and split.counts and split.evidence >= other.evidence):
             view, fitted, split = recording, recorded, other

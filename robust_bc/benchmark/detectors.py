@@ -18,7 +18,7 @@ from robust_bc.auditing.conflict import Majority
 from robust_bc.auditing.pooling import Grouping
 from robust_bc.auditing.scaled import Flags, Floats, Scaled
 from robust_bc.auditing.settings import AuditSettings
-from robust_bc.auditing.views import View
+from robust_bc.auditing.views import fit_policies
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 
@@ -61,7 +61,7 @@ def by_agreement(demonstrations: Demonstrations, seed: int) -> Detection:
 
 
 def by_policies(demonstrations: Demonstrations, seed: int) -> Detection:
-    """Groups alone: whoever is not of the majority's policy is dropped."""
+    """Agreement alone, without checks: whoever is not of the majority is dropped."""
     found = agreement(demonstrations, seed=seed)
     dropped = np.zeros(len(found.scores), np.bool_)
     dropped[found.compared] = ~found.majority
@@ -72,7 +72,7 @@ def by_conflict(demonstrations: Demonstrations, seed: int) -> Detection:
     """Conflict alone, with the policy of all other episodes in place of the majority's."""
     scaled, settings = Scaled.of(demonstrations), AuditSettings()
     everybody = np.arange(len(scaled.episodes))
-    policy = View.of_policy(scaled).fit(everybody, settings, np.random.default_rng(seed))
+    policy = fit_policies(scaled, everybody, settings, np.random.default_rng(seed))
     found = Majority(policy, np.ones(len(everybody), np.bool_)).judge(
         scaled, scaled.grouping.places, np.ones(len(scaled), np.bool_)
     )

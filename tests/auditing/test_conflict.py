@@ -20,13 +20,13 @@ from robust_bc.auditing.conflict import (
 )
 from robust_bc.auditing.scaled import Flags, Scaled
 from robust_bc.auditing.settings import AuditSettings
-from robust_bc.auditing.views import View
+from robust_bc.auditing.views import fit_policies
 from tests.auditing.toys import flipped_episodes, smooth
 
 
 def majority_of(pairs: Demonstrations, members: Flags) -> tuple[Majority, Scaled]:
     scaled = Scaled.of(pairs)
-    fitted = View.of_policy(scaled).fit(np.arange(len(members)), AuditSettings(), np.random.default_rng(0))
+    fitted = fit_policies(scaled, np.arange(len(members)), AuditSettings(), np.random.default_rng(0))
     return Majority(fitted, members), scaled
 
 

@@ -9,8 +9,17 @@ import pytest
 from scipy import stats
 
 from robust_bc import audit
-from robust_bc.auditing.contradiction import APART, LEAST_SPREAD, MOST, TAILS, Mixture, contradiction, fit_mixture
-from robust_bc.auditing.policies import Shown
+from robust_bc.auditing.contradiction import (
+    APART,
+    FULLY,
+    LEAST_SPREAD,
+    MOST_TRUSTED,
+    TAILS,
+    Mixture,
+    fit_mixture,
+    in_bounds,
+)
+from robust_bc.auditing.policies import MOST, Shown, Told
 from tests.auditing.toys import flipped_episodes
 
 
@@ -18,7 +27,13 @@ def test_contradiction_is_the_literal_formula() -> None:
     shown = Shown.of(np.zeros((5, 1)), np.zeros((5, 2)), [2, 3])
     errors, variances = np.arange(12.0).reshape(2, 3, 2), np.full((2, 3), 0.5)
     ours = np.array([((0 + 1) / 2 + (4 + 9) / 2) / 2, MOST])  # the second one is beyond it in every state
-    assert contradiction(shown, errors, variances, 0.5) == pytest.approx(np.log(ours))
+    told = Told(np.zeros(2), np.zeros(2), errors, variances)
+    assert shown.contradiction(told, 0.5) == pytest.approx(np.log(ours))
+
+
+def test_the_second_policy_is_trusted_only_as_far_as_there_is_a_contradiction() -> None:
+    odds, found = np.array([100.0, 100.0, 100.0, -100.0]), np.array([-1.0, FULLY / 2, 3.0, -1.0])
+    assert in_bounds(odds, found) == pytest.approx([0, MOST_TRUSTED / 2, MOST_TRUSTED, -MOST_TRUSTED])
 
 
 def test_odds_are_those_of_the_literal_mixture() -> None:

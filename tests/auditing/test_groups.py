@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from robust_bc.auditing.groups import CONTRAST, Search, find_groups
 from robust_bc.auditing.policies import Fitted, Shown
 from robust_bc.auditing.scaled import Scaled
 from robust_bc.auditing.settings import AuditSettings
-from robust_bc.auditing.views import View
+from robust_bc.auditing.views import fit_policies
 from tests.auditing.toys import flipped_episodes
 
 
@@ -32,7 +33,7 @@ def episodes(seed: int, signs: Sequence[float], length: int = 12) -> Fitted:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_split_is_the_likeliest_of_all(seed: int) -> None:
-    fitted = episodes(seed, [1, 1, 1, 1, -1, -1])
+    fitted = replace(episodes(seed, [1, 1, 1, 1, -1, -1]), alike=1.5)
     found = Search(fitted).likeliest(np.random.default_rng(seed))
     everybody = np.ones(6, np.bool_)
     values = {}
@@ -42,7 +43,7 @@ def test_the_split_is_the_likeliest_of_all(seed: int) -> None:
             own = np.where(first, fitted.told(first).density, fitted.told(~first).density)
             share = first.mean()
             price = -first.sum() * np.log(share) - (~first).sum() * np.log(1 - share)
-            values[choice] = 12 * (own - fitted.told(everybody).density).sum() - price
+            values[choice] = 12 / 1.5 * (own - fitted.told(everybody).density).sum() - price
     assert found is not None
     assert found[0] == pytest.approx(max(values.values()))
     assert found[1].tolist() == [True] * 4 + [False] * 2
@@ -54,14 +55,16 @@ def test_two_groups_count_if_they_contradict_each_other() -> None:
     assert mirrored.counts
     assert mirrored.majority.tolist() == [True] * 7 + [False] * 3
     assert mirrored.contrast > 2 * CONTRAST
-    styles = find_groups(episodes(0, [1.0] * 7 + [0.9] * 3), np.random.default_rng(0))
+    fitted = episodes(0, [1.0] * 7 + [0.92] * 3, length=80)
+    styles = find_groups(fitted, np.random.default_rng(0))
     assert styles is not None
+    assert styles.evidence > Search(fitted).price(styles.majority)  # likelier, but no contradiction
     assert not styles.counts
 
 
 def test_the_second_group_may_be_the_easier_one_to_predict() -> None:
     scaled = Scaled.of(still_minority())
-    fitted = View.of_policy(scaled).fit(np.arange(20), AuditSettings(), np.random.default_rng(0))
+    fitted = fit_policies(scaled, np.arange(20), AuditSettings(), np.random.default_rng(0))
     found = find_groups(fitted, np.random.default_rng(0))
     assert found is not None
     assert found.counts
@@ -100,3 +103,16 @@ def test_a_mirrored_recording_contradicts_the_dynamics_where_actions_are_random(
     found = audit(moving(np.random.default_rng(0), mirrored=4))
     assert found.bad_episodes.tolist() == [True] * 4 + [False] * 8
     assert audit(moving(np.random.default_rng(0), mirrored=0)).keep().all()
+
+
+def test_an_episode_that_a_view_cannot_judge_is_not_the_best_of_all() -> None:
+    pairs = moving(np.random.default_rng(0), mirrored=4)
+    short = np.random.default_rng(1).normal(size=(20, 1))
+    both = Demonstrations.from_arrays(
+        np.concatenate([pairs.observations, short]),
+        np.concatenate([pairs.actions, short]),
+        np.concatenate([pairs.episodes, 100 + np.arange(20)]),
+    )
+    found = audit(both)
+    assert found.bad_episodes.tolist() == [True] * 4 + [False] * 28
+    assert (found.scores[12:] == 0).all()

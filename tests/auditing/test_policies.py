@@ -105,7 +105,8 @@ def test_a_policy_of_clean_episodes_knows_their_noise() -> None:
     pairs = flipped_episodes(0.0)
     noisy = pairs.actions + 0.3 * np.random.default_rng(0).normal(size=pairs.actions.shape)
     scaled = Scaled.of(type(pairs).from_arrays(pairs.observations, noisy, pairs.episodes))
-    fitted = Fitted.to(scaled.states, scaled.actions, scaled.episodes, 64, np.random.default_rng(0)).settled()
+    fitted = Fitted.to(scaled.states, scaled.actions, scaled.episodes, 64, np.random.default_rng(0))
+    fitted = fitted.settled(np.ones(20, np.bool_))
     noise = float(np.mean((0.3 / scaled.units.scale) ** 2))  # in units of the actions' variance
     assert 0.5 < fitted.least / noise < 2
     assert fitted.alike < 1.5  # states mean nothing in time
