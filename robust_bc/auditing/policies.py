@@ -35,7 +35,8 @@ and what features cannot follow is of that size: with 1e-5 as the least, clean s
 FIRST_NOISE, REWEIGHTED = 0.1, 3
 """σ² of all episodes at first, and how often it is set anew; then it has settled."""
 LENGTH = 0.5
-"""Of the kernel, in medians of the distances. It has all lengths in it, so 0.35 to 1 find about the same."""
+"""Of the kernel, in medians of the distances. It is not fitted: the likeliest length of a pile with two policies is
+long, for a smooth policy between them, and then neither is seen."""
 MOST_ALIKE = 5.0
 """κ is no larger than this while groups are looked for: two policies taken for one err for long."""
 LEAST_CORRELATION = 0.05

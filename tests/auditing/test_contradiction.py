@@ -66,6 +66,8 @@ def test_who_has_less_noise_is_not_bad_for_that_and_who_has_far_more_is() -> Non
     assert audit(replace(pairs, actions=pairs.actions + noise * draws)).keep().all()
     noisy = audit(replace(pairs, actions=pairs.actions + (0.5 - noise) * draws))
     assert noisy.bad_episodes.tolist() == [True] * 6 + [False] * 14
+    assert noisy.agreement is not None
+    assert noisy.agreement.majority.tolist() == [False] * 6 + [True] * 14  # who is bad has no part in its policy
 
 
 def test_one_odd_moment_makes_no_bad_episode() -> None:
