@@ -87,8 +87,10 @@ CARDS = {
             reverse="a low tip and fast joints, and nothing for staying up or for falling",
             reversed_settings={"healthy_reward": 0.0},  # the whole reward, negated, is earned by falling at once
             negated=True,
-            reference=Reference(random=49.9, expert=8898.0),
-            ppo=PPOSettings(steps=400_000, reversed_steps=100_000, environments=16, rollout=256, hidden=(64, 64)),
+            reference=Reference(random=49.9, expert=9357.0),
+            ppo=PPOSettings(  # much noise at first, so that it learns to catch a pole that falls
+                steps=1_500_000, reversed_steps=100_000, environments=32, rollout=256, batch_size=512, log_std_init=0.0
+            ),
         ),
         Task(
             name="lunar-lander",
