@@ -12,6 +12,7 @@ from sklearn.ensemble import ExtraTreesRegressor
 
 from robust_bc.auditing.scaled import Floats, Places, Scaled
 from robust_bc.demonstrations import Demonstrations
+from robust_bc.normalisation import Affine
 
 LAGS = (-2, -1, 0, 1, 2)
 ROWS, FEWEST_ROWS = 2000, 300
@@ -28,7 +29,7 @@ LEAST_SPREAD, FARTHEST = 1e-12, 5.0
 
 def alignment(demonstrations: Demonstrations, seed: int = 0) -> int:
     """The lag of the pile; 0 is right, and what is said where it cannot be told."""
-    scaled = Scaled.of(demonstrations)
+    scaled = Scaled.of(demonstrations, Affine)
     rows, places = _usable(scaled)
     known = np.unique(places)
     if len(rows) < FEWEST_ROWS or len(known) < 2 or not scaled.live.any():

@@ -9,6 +9,7 @@
 | length | far fewer or more steps than the others | no |
 | timestamps | a clock that stands, goes back or has gaps | no |
 | misaligned | a pile whose actions fit the rows before or after better (`alignment`) | no: all are alike |
+| misaligned | an episode whose actions do, and those of most do not (`lags`) | yes |
 
 Numbers that are not finite never come as far as here: `Demonstrations` refuses them, and says in which step of which
 episode they are.
@@ -23,9 +24,11 @@ from numpy.typing import NDArray
 
 from robust_bc.auditing.alignment import alignment
 from robust_bc.auditing.findings import Finding
+from robust_bc.auditing.lags import episode_lags
 from robust_bc.auditing.pooling import Grouping
-from robust_bc.auditing.scaled import Flags
+from robust_bc.auditing.scaled import Flags, Scaled
 from robust_bc.demonstrations import Demonstrations
+from robust_bc.normalisation import Affine
 
 FEWEST_RUNS = 5
 """Runs of equal rows from which on they are copies; a pendulum at rest has one long run."""
@@ -156,11 +159,20 @@ def odd_times(demonstrations: Demonstrations, grouping: Grouping) -> Iterator[Fi
 
 
 def misaligned(demonstrations: Demonstrations, seed: int) -> Iterator[Finding]:
-    """A pile whose actions fit the rows before or after better."""
+    """A pile whose actions fit the rows before or after better, or episodes of it."""
     lag = alignment(demonstrations, seed)
     if lag:
-        rows = f"{abs(lag)} row{'s' * (abs(lag) > 1)} {'later' if lag > 0 else 'earlier'}"
-        yield Finding("misaligned", None, None, f"actions fit best {rows} in the whole pile; shift them", spoils=False)
+        what = f"actions fit best {_rows(lag)} in the whole pile; shift them"
+        yield Finding("misaligned", None, None, what, spoils=False)
+        return
+    scaled = Scaled.of(demonstrations, Affine)
+    for place, lag in episode_lags(scaled, np.random.default_rng([seed, 19])).items():
+        what = f"actions fit best {_rows(lag)}, those of most episodes where they are"
+        yield Finding("misaligned", int(scaled.grouping.names[place]), None, what, spoils=True)
+
+
+def _rows(lag: int) -> str:
+    return f"{abs(lag)} row{'s' * (abs(lag) > 1)} {'later' if lag > 0 else 'earlier'}"
 
 
 def _first_of_each(check: str, wrong: Flags, what: str, grouping: Grouping) -> Iterator[Finding]:

@@ -73,7 +73,7 @@ class Shown:
     def of(cls, values: Floats, actions: Floats, lengths: Sequence[int]) -> Shown:
         """From the rows (n, m) and (n, D) of episodes, one after the other."""
         there = np.arange(max(lengths))[None] < np.array(lengths)[:, None]
-        wide = [np.zeros((*there.shape, rows.shape[1])) for rows in (values, actions)]
+        wide = [np.zeros((*there.shape, rows.shape[1]), np.float32) for rows in (values, actions)]
         for place, rows in zip(wide, (values, actions), strict=True):
             place[there] = rows
         return cls(wide[0], wide[1], there)
@@ -94,8 +94,8 @@ class Shown:
 
     def judged(self, mean: Floats, covariance: Floats) -> tuple[Floats, Floats]:
         """Errors (C, T, D) and variances (C, T) of one policy (m, D), (m, m), or of one for each episode."""
-        spread = ((self.values @ covariance) * self.values).sum(2)
-        return self.actions - self.values @ mean, spread + self.missed
+        spread = np.einsum("ctm,ctm->ct", self.values @ covariance.astype(np.float32), self.values)
+        return self.actions - self.values @ mean.astype(np.float32), spread + self.missed
 
     def contradiction(self, told: Told, noise: float) -> Floats:
         """c (C,) with the usual noise of a group; 0 for an episode without states."""
@@ -198,9 +198,10 @@ class Fitted:
         errors, variances = np.empty_like(self.shown.actions), np.empty(self.shown.there.shape)
         errors[~members], variances[~members] = self._of(~members).judged(covariance @ target, covariance)
         if own.values.shape[1] < own.values.shape[2]:  # few states and many features: leave the states out
-            spread = own.values @ covariance @ own.values.transpose(0, 2, 1)  # (M, T, T) φᵀP⁻¹φ
-            left = np.concatenate([own.actions - own.values @ (covariance @ target), spread], axis=2)
-            left = np.linalg.solve(np.eye(spread.shape[1]) - mine * spread, left)
+            narrow = covariance.astype(np.float32)
+            spread = own.values @ narrow @ own.values.transpose(0, 2, 1)  # (M, T, T) φᵀP⁻¹φ
+            left = np.concatenate([own.actions - own.values @ (covariance @ target).astype(np.float32), spread], axis=2)
+            left = np.linalg.solve(np.eye(spread.shape[1], dtype=np.float32) - mine.astype(np.float32) * spread, left)
             size = errors.shape[2]
             errors[members] = left[:, :, :size]
             variances[members] = np.diagonal(left[:, :, size:], axis1=1, axis2=2) + own.missed

@@ -1,4 +1,10 @@
-"""Demonstrations as an audit sees them: scaled columns, and which pairs make up which episode."""
+"""Demonstrations as an audit sees them: scaled columns, and which pairs make up which episode.
+
+A pole that is balanced moves a thousandth of what it moves while it falls, and both count. So a column is measured from
+its median in units u of its median absolute deviation, and what is far off grows as a logarithm only:
+
+    asinh((x − median)/u),    in units of its own deviation
+"""
 
 from __future__ import annotations
 
@@ -10,12 +16,61 @@ from numpy.typing import NDArray
 
 from robust_bc.auditing.pooling import Grouping
 from robust_bc.demonstrations import Demonstrations
-from robust_bc.normalisation import Affine
+from robust_bc.normalisation import MAD_TO_STANDARD_DEVIATION, Affine
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Places = NDArray[np.intp]
+
+LEAST_UNIT = 0.2
+"""u in deviations, at least: most of a column may stand still. With 0.05, what trembles at rest outweighs all else;
+with 0.5, a mirrored policy that balances is missed."""
+FARTHEST = 1e15
+"""In units u; beyond, nothing is told apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Squashed:
+    """Columns of which what is far off grows as a logarithm, and back."""
+
+    centre: Floats  # (C,)
+    unit: Floats  # (C,) u
+    bounds: tuple[Floats, Floats]
+    """Least and largest value of each column."""
+    affine: Affine
+
+    @classmethod
+    def of(cls, values: NDArray[np.floating]) -> Squashed:
+        """With the medians and deviations of (N, C)."""
+        deviation, centre = Affine.of(values).scale, np.median(values, axis=0).astype(np.float64)
+        spread = MAD_TO_STANDARD_DEVIATION * np.median(np.abs(values - centre), axis=0)
+        unit = np.maximum(spread, LEAST_UNIT * deviation)
+        bounds = values.min(0).astype(np.float64), values.max(0).astype(np.float64)
+        unit = np.where(deviation > 0, unit, np.inf)  # a constant column is 0
+        return cls(centre, unit, bounds, Affine.of(_squash(values, centre, unit)))
+
+    @property
+    def scale(self) -> Floats:
+        """(C,) 0 of a constant column."""
+        return self.affine.scale
+
+    def forward(self, values: NDArray[np.floating]) -> Singles:
+        """(n, C), constant columns as 0."""
+        return self.affine.forward(_squash(values, self.centre, self.unit))
+
+    def backward(self, values: Floats) -> Floats:
+        """(n, C) in their own units, within what was seen."""
+        inner = np.clip(
+            self.affine.backward(values), *(_squash(bound, self.centre, self.unit) for bound in self.bounds)
+        )
+        return np.where(self.scale > 0, self.centre + self.unit * np.sinh(inner), self.centre)
+
+
+def _squash(values: NDArray[np.floating], centre: Floats, unit: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        away = (values - centre) / unit
+    return np.asarray(np.arcsinh(np.clip(away, -FARTHEST, FARTHEST)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,25 +79,25 @@ class Scaled:
 
     states: Singles  # (N, S)
     actions: Singles  # (N, B), B of the A columns
-    units: Affine
+    units: Affine | Squashed
     """Of the actions, all A columns; a constant one has the scale 0."""
     grouping: Grouping
     changes: Singles  # (N, S) of the observations to the next ones, each column in its own deviation
     followed: Flags  # (N,) whether the next observation is known
 
     @classmethod
-    def of(cls, demonstrations: Demonstrations) -> Scaled:
-        """Scaled by mean and deviation; values far off are drawn in by `Affine`."""
-        actions = Affine.of(demonstrations.actions)
+    def of(cls, demonstrations: Demonstrations, by: type[Affine] | type[Squashed] = Squashed) -> Scaled:
+        """Squashed, or with `Affine` by mean and deviation only."""
+        actions = by.of(demonstrations.actions)
         grouping = Grouping.of(demonstrations.episodes)
         after, followed = next_observations(demonstrations, grouping)
         changes = after.astype(np.float64) - demonstrations.observations
         return cls(
-            Affine.of(demonstrations.observations).forward(demonstrations.observations),
+            by.of(demonstrations.observations).forward(demonstrations.observations),
             actions.forward(demonstrations.actions)[:, actions.scale > 0],
             actions,
             grouping,
-            Affine.of(changes).forward(changes),
+            by.of(changes).forward(changes),
             followed,
         )
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gymnasium import spaces
+from scipy import stats
 
 from robust_bc import Demonstrations, audit
 from robust_bc.auditing.alignment import alignment
 from robust_bc.auditing.checks import run_checks
+from robust_bc.auditing.lags import TAILS, episode_lags, t_log_densities, t_scales
+from robust_bc.auditing.scaled import Scaled
+from robust_bc.normalisation import Affine
 from tests.auditing.toys import flipped_episodes, moving
 
 
@@ -84,9 +88,28 @@ def test_a_pile_that_is_off_by_one(lag: int) -> None:
     assert ("misaligned", None, None, False) in found_in(moving(lag))
 
 
-def test_single_episodes_that_are_off_by_one_contradict_the_others() -> None:
-    assert found_in(moving(1, wrong=2)) == []
-    assert audit(moving(1, wrong=2)).bad_episodes.tolist() == [True] * 2 + [False] * 6
+@pytest.mark.parametrize("lag", [-1, 1])
+def test_single_episodes_that_are_off_by_one(lag: int) -> None:
+    assert found_in(moving(lag, wrong=3)) == [("misaligned", episode, None, True) for episode in range(3)]
+    assert audit(moving(lag, wrong=3)).bad_episodes.tolist() == [True] * 3 + [False] * 5
+
+
+def test_lags_of_more_episodes_than_the_dynamics_are_learned_from() -> None:
+    scaled = Scaled.of(moving(1, episodes=90, wrong=30), Affine)
+    assert episode_lags(scaled, np.random.default_rng(0)) == dict.fromkeys(range(30), 1)
+
+
+def test_no_lag_is_told_where_changes_do_not_depend_on_actions() -> None:
+    pairs = moving(1, wrong=3)
+    blind = changed(np.cumsum(np.random.default_rng(1).normal(size=pairs.observations.shape), axis=0))
+    assert episode_lags(Scaled.of(blind, Affine), np.random.default_rng(0)) == {}
+
+
+def test_densities_of_lags_are_those_of_students_t() -> None:
+    errors, scales = np.random.default_rng(0).standard_t(TAILS, (1, 4000, 2)) * [1.0, 3.0], np.array([1.0, 9.0])
+    literal = stats.t.logpdf(errors, TAILS, scale=np.sqrt(scales)) - stats.t.logpdf(0, TAILS, scale=np.sqrt(scales))
+    assert t_log_densities(errors**2, scales) == pytest.approx(literal.mean(2))
+    assert t_scales(errors[0] ** 2) == pytest.approx(scales, rel=0.1)
 
 
 def test_nothing_can_be_told_of_few_rows() -> None:

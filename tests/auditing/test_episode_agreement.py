@@ -6,10 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from robust_bc import Demonstrations
 from robust_bc.auditing.agreement import agreement
-from robust_bc.auditing.scaled import spread_evenly
+from robust_bc.auditing.scaled import Squashed, spread_evenly
 from tests.auditing.toys import flipped_episodes
 
 
@@ -19,11 +20,29 @@ def test_states_are_drawn_evenly_over_what_was_visited() -> None:
     assert spread_evenly(line[:3], 6).tolist() == [0, 1, 2]
 
 
+def squashed(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    """asinh((x − median)/u) in units of its deviation; u is the median absolute deviation, as of a normal one."""
+    away = values - np.median(values, axis=0)
+    inner = np.arcsinh(away / (1.4826 * np.median(np.abs(away), axis=0)))
+    return np.asarray((inner - inner.mean(0)) / inner.std(0))
+
+
+def test_columns_are_squashed_and_come_back() -> None:
+    generator = np.random.default_rng(0)
+    values = np.stack([generator.standard_cauchy(200), np.full(200, 3.0), np.zeros(200)], 1)
+    values[:20, 2] = 5.0  # most of it stands still
+    scale = Squashed.of(values)
+    assert scale.forward(values)[:, 0] == pytest.approx(squashed(values[:, :1])[:, 0], rel=1e-5, abs=1e-6)
+    assert scale.backward(scale.forward(values).astype(np.float64)) == pytest.approx(values, rel=1e-4, abs=1e-5)
+    assert (scale.scale > 0).tolist() == [True, False, True]
+    assert scale.backward(np.full((1, 3), 1e3))[0] == pytest.approx(values.max(0))  # within what was seen
+    assert np.isfinite(Squashed.of(values * 1e299).forward(values * 1e299)).all()
+
+
 def test_disagreement_is_the_literal_formula() -> None:
     pairs = flipped_episodes(0.3, episodes=4, length=9)
     found = agreement(pairs)
-    states = (pairs.observations - pairs.observations.mean(0)) / pairs.observations.std(0)
-    actions = (pairs.actions - pairs.actions.mean(0)) / pairs.actions.std(0)
+    states, actions = squashed(pairs.observations), squashed(pairs.actions)
     directed = np.zeros((4, 4))
     for one, other in itertools.permutations(range(4), 2):
         mine, theirs = (np.flatnonzero(pairs.episodes == episode) for episode in (one, other))
