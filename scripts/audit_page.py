@@ -79,7 +79,7 @@ def main(docs: Path = Path("docs")) -> None:
     """Read the tables, write page and figure."""
     table = read(docs)
     write_whole(docs / "audit.md", page(table))
-    save_figure(heat_map(table), docs / "audit.png")
+    save_figure(heat_map(table[~table.single]), docs / "audit.png")
     print(f"wrote {docs / 'audit.md'} and its figure")
 
 
@@ -90,8 +90,9 @@ def read(docs: Path) -> pandas.DataFrame:
     runs = []
     for path in [docs / "audit.csv", *sorted(docs.glob("audit-*.csv"))]:
         about = json.loads(path.with_suffix(".json").read_text())
-        runs.append(pandas.read_csv(path).assign(run=about["command"], revision=about["revision"]))
-    table = pandas.concat(runs).drop_duplicates([*CELL, "metric"])
+        single = "--pairs" in about["command"]
+        runs.append(pandas.read_csv(path).assign(run=about["command"], revision=about["revision"], single=single))
+    table = pandas.concat(runs).drop_duplicates([*CELL, "single", "metric"])
     if table.revision.nunique() > 1:
         raise SystemExit(f"the tables are of different revisions of the audit: {sorted(table.revision.unique())}")
     return table.assign(group=np.where(table.task.map(lambda task: CARDS[task].development), "Development", "Test"))
@@ -104,11 +105,14 @@ def page(table: pandas.DataFrame) -> str:
         f"Revision {table.revision.iloc[0]} of the audit.",
         "![Mean AUROC by task and kind](audit.png)",
     ]
+    pairs, table = table[table.single], table[~table.single]
     audits = table[table.detector == "audit"]
     for group in ("Test", "Development"):
         mine = audits[audits.group == group]
         if len(mine):
             parts += [f"## {group} tasks", *_of_group(mine)]
+    if len(pairs):
+        parts += ["## Single pairs, as in the paper", *_of_pairs(pairs)]
     parts += [LIMITS, "## What each part is worth", PARTS]
     for group in ("Test", "Development"):
         found = table[(table.group == group) & (table.metric == "auroc")]
@@ -145,6 +149,20 @@ def _of_group(table: pandas.DataFrame) -> list[str]:
             worse,
             worse.drop(columns="run").set_index(["task", "kind", "rate"]).map(_number),
         ),
+    ]
+
+
+def _of_pairs(table: pandas.DataFrame) -> list[str]:
+    """All tables of the audit on single pairs: tasks and kinds down, rates across."""
+    by, found = ["task", "kind"], {name: table[table.metric == name] for name in ("dropped_bad", "dropped_good")}
+    auroc, returns = table[table.metric == "auroc"], shares_of_oracle(table)
+    return [
+        *_section("AUROC of pairs, mean (worst)", auroc, _grid(auroc, by, "rate", worst=True)),
+        *_section("Bad pairs that are dropped, share", found["dropped_bad"], _grid(found["dropped_bad"], by, "rate")),
+        *_section(
+            "Good pairs that are dropped, share", found["dropped_good"], _grid(found["dropped_good"], by, "rate")
+        ),
+        *_section("Return as a share of the oracle's", returns, _grid(returns, by, ["of", "rate"])),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Mixes of whole episodes for the audit benchmark, from the teachers of a task's card."""
+"""Mixes for the audit benchmark, of whole episodes or single pairs, from the teachers of a task's card."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MORE_EPISODES = {"reacher": 40, "lane-driving": 40}
 """Where episodes are short."""
 
 
-class EpisodeMixes:
+class AuditMixes:
     """The teachers' episodes are made once for a task and seed."""
 
-    def __init__(self, episodes: int | None, steps: int) -> None:
-        self.episodes, self.steps = episodes, steps
+    def __init__(self, episodes: int | None, steps: int, pairs: int | None = None) -> None:
+        self.episodes, self.steps, self.pairs = episodes, steps, pairs
         self._marks: dict[str, dict[str, Any]] = {}
         self._rollouts: Rollouts = {}
         self._unit: tuple[str, int] | None = None
@@ -38,10 +38,10 @@ class EpisodeMixes:
             find_task(task),
             "flip" if kind == CLEAN else kind,  # at rate 0 all kinds are one
             rate,
-            pairs=None,
+            pairs=self.pairs,
             seed=seed,
-            episodes=self._count(task),
-            steps=self.steps,
+            episodes=self._count(task) if self.pairs is None else self.episodes,
+            steps=self.steps if self.pairs is None else None,
         )
         made = make_mix(request, rollouts=self._rollouts)
         episodes = made.mix.episodes
@@ -68,7 +68,7 @@ class EpisodeMixes:
                 "teachers": teachers,
                 "episodes": self._count(task),
                 "steps": self.steps,
-            }
+            } | ({} if self.pairs is None else {"pairs": self.pairs})
         return self._marks[task]
 
     def _count(self, task: str) -> int:

@@ -48,6 +48,8 @@ class AuditBenchmarkArguments:
     """Episodes of a mix; without, 20, and 40 of reacher and lane-driving."""
     steps: int = 300
     """At most so many steps of each episode."""
+    pairs: int | None = None
+    """So many single pairs in place of whole episodes, as in the paper; some kinds exist in whole episodes only."""
     detectors: Names | None = None
     """audit, agreement, conflict, checks, neighbours, isolation, loss; without, all."""
     returns: bool = False
@@ -76,11 +78,12 @@ def request(given: AuditBenchmarkArguments) -> AuditRun:
     """The benchmark that these arguments mean, checked."""
     from robust_bc.benchmark.audit import CLEAN, AuditPlan, AuditRun
     from robust_bc.benchmark.detectors import DETECTORS
-    from robust_bc.cli.audit_mixes import EpisodeMixes
+    from robust_bc.cli.audit_mixes import AuditMixes
     from robust_bc_demos.mixing import KINDS
     from robust_bc_envs.tasks import CARDS
 
-    for name, value in (("episodes", given.episodes), ("steps", given.steps), ("jobs", given.jobs)):
+    counts = {"episodes": given.episodes, "steps": given.steps, "pairs": given.pairs, "jobs": given.jobs}
+    for name, value in counts.items():
         if value is not None and value < 1:
             raise RobustBCError(f"--{name} must be at least 1, but it is {value}.")
     chosen = known("task", given.tasks, (*CARDS, *GROUPS))
@@ -94,7 +97,7 @@ def request(given: AuditBenchmarkArguments) -> AuditRun:
         detectors=tuple(DETECTORS) if given.detectors is None else given.detectors,
         returns=given.returns,
     )
-    return AuditRun(plan, EpisodeMixes(given.episodes, given.steps), given.out)
+    return AuditRun(plan, AuditMixes(given.episodes, given.steps, given.pairs), given.out)
 
 
 def execute(asked: AuditRun, command: str, jobs: int) -> pandas.DataFrame:

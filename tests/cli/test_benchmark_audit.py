@@ -134,6 +134,16 @@ def test_what_is_not_said() -> None:
     assert episodes == [20, 40]
 
 
+def test_single_pairs(tmp_path: Path) -> None:
+    words = "--tasks pendulum --kinds flip --rates 0.4 --seeds 1 --detectors audit --pairs 120"
+    mix, _ = asked(words).mixes.mix("pendulum", "flip", 0.4, 0)
+    assert len(mix) == len(np.unique(mix.episodes)) == 120
+    assert asked(words).mixes.mark("pendulum") != asked().mixes.mark("pendulum")
+    run([*words.split(), "--out", str(tmp_path / "out")])
+    table = pandas.read_csv(tmp_path / "out" / "audit.csv")
+    assert table[table.metric == "true_rate"].value.tolist() == [0.4]
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -142,6 +152,7 @@ def test_what_is_not_said() -> None:
         ("--detectors eyes", "there is no detector 'eyes'; there are audit, agreement"),
         ("--rates 0,0.1", "a rate must be above 0 and below 1, but it is 0"),
         ("--seeds 0", "--seeds must be at least 1, but it is 0"),
+        ("--pairs 0", "--pairs must be at least 1, but it is 0"),
         ("--jobs 0", "--jobs must be at least 1, but it is 0"),
         ("--returns --detectors loss", "what 'audit' keeps; name it among the detectors"),
     ],
@@ -191,8 +202,14 @@ def test_the_page_by_hand(tmp_path: Path) -> None:
     ]
     pandas.DataFrame(numbers, columns=list(COLUMNS)).to_csv(tmp_path / "audit.csv", index=False)
     (tmp_path / "audit.json").write_text(json.dumps({"command": "robust-bc benchmark audit", "revision": 7}))
+    single = pandas.DataFrame(rows("flip", 0.3, 0, auroc=0.6, dropped_bad=0.25), columns=list(COLUMNS))
+    single.to_csv(tmp_path / "audit-pairs.csv", index=False)
+    command = "robust-bc benchmark audit --pairs 500"
+    (tmp_path / "audit-pairs.json").write_text(json.dumps({"command": command, "revision": 7}))
     script.main(tmp_path)
-    page = (tmp_path / "audit.md").read_text()
+    page, pairs = (tmp_path / "audit.md").read_text().split("## Single pairs, as in the paper")
+    assert "| pendulum | flip | 0.6 (0.6) |" in pairs
+    assert "| pendulum | flip | 0.25 |" in pairs
     assert "| pendulum | 0.9 (0.7) |" in page
     assert "| task | clean | flip |\n| --- | --- | --- |\n| pendulum | 0.5 | 1 |" in page
     assert "| task | false_alarm |\n| --- | --- |\n| pendulum | 0.5 |" in page
@@ -203,6 +220,7 @@ def test_the_page_by_hand(tmp_path: Path) -> None:
     half = 4.302653 / np.sqrt(3)  # of Student's t with two degrees of freedom; the deviation is 1
     assert f"| pendulum | flip | 0.3 | -99 | {-99 - half:.3f} | {-99 + half:.3f} |" in page
     assert page.count("    robust-bc benchmark audit\n") == page.count("### ")
+    assert pairs.count(f"    {command}\n") == 2
     assert (tmp_path / "audit.png").stat().st_size > 1000
 
 
