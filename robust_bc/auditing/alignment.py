@@ -2,7 +2,7 @@
 
 Published files pair s(t+1) with a(t). It can be seen without a simulator: the change s(t+1) − s(t) is predicted from
 s(t) and a(t + lag) by extremely randomised trees, once for each lag. The lag of the pile is the one whose trees predict
-episodes best that they have not seen. Single episodes that are off contradict the others: `groups` finds them.
+episodes best that they have not seen. Single episodes that are off are found by `lags`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 
 from robust_bc.auditing.scaled import Floats, Places, Scaled
-from robust_bc.demonstrations import Demonstrations
-from robust_bc.normalisation import Affine
 
 LAGS = (-2, -1, 0, 1, 2)
 ROWS, FEWEST_ROWS = 2000, 300
@@ -27,9 +25,8 @@ LEAST_SPREAD, FARTHEST = 1e-12, 5.0
 """Of changes, in deviations: one blow must not outweigh all others."""
 
 
-def alignment(demonstrations: Demonstrations, seed: int = 0) -> int:
+def alignment(scaled: Scaled, seed: int = 0) -> int:
     """The lag of the pile; 0 is right, and what is said where it cannot be told."""
-    scaled = Scaled.of(demonstrations, Affine)
     rows, places = _usable(scaled)
     known = np.unique(places)
     if len(rows) < FEWEST_ROWS or len(known) < 2 or not scaled.live.any():

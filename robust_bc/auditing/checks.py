@@ -160,15 +160,14 @@ def odd_times(demonstrations: Demonstrations, grouping: Grouping) -> Iterator[Fi
 
 def misaligned(demonstrations: Demonstrations, seed: int) -> Iterator[Finding]:
     """A pile whose actions fit the rows before or after better, or episodes of it."""
-    lag = alignment(demonstrations, seed)
-    if lag:
-        what = f"actions fit best {_rows(lag)} in the whole pile; shift them"
-        yield Finding("misaligned", None, None, what, spoils=False)
-        return
     scaled = Scaled.of(demonstrations, Affine)
-    for place, lag in episode_lags(scaled, np.random.default_rng([seed, 19])).items():
+    off = episode_lags(scaled, np.random.default_rng([seed, 19]))
+    for place, lag in ({} if off is None else off).items():
         what = f"actions fit best {_rows(lag)}, those of most episodes where they are"
         yield Finding("misaligned", int(scaled.grouping.names[place]), None, what, spoils=True)
+    if off is None and (lag := alignment(scaled, seed)):
+        what = f"actions fit best {_rows(lag)} in the whole pile; shift them"
+        yield Finding("misaligned", None, None, what, spoils=False)
 
 
 def _rows(lag: int) -> str:

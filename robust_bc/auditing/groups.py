@@ -103,7 +103,7 @@ class Search:
         calm = self.fitted.settled(first)  # errors of the others are no noise of the majority
         across = [np.maximum(calm.contradiction(group)[~group], 0).mean() for group in (first, ~first)]
         contrast = float(np.mean(across))
-        counts = contrast > CONTRAST and evidence > max(0.0, 1 - contrast) * self.price(first)
+        counts = contrast > CONTRAST and evidence > self.price(first)
         return Split(first, evidence, contrast, alike, counts)
 
     def merged(self, first: Flags) -> Flags:

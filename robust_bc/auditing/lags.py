@@ -5,9 +5,9 @@ regression on their products, and every episode i has a lag kᵢ, the row from w
 
     s(t+1) − s(t) = Bᵀx(s(t), a(t + kᵢ)) + ε,    x(s, a) = (1, s, a, s⊗a, s⊗s),    ε of Student's t
 
-B and the lags are found in turns, B without the fold of an episode that is asked about. The lag of most pairs is 0,
-or nothing is said. An episode is off if another lag is likelier by more than `CLEAR` nats, and if the others tell the
-two apart as clearly: where actions change slowly, or the state is not all observed, nobody can tell.
+B and the lags are found in turns, B without the fold of an episode that is asked about. The lag of most pairs must be
+0, or nothing is said. An episode is off if another lag is likelier by more than `CLEAR` nats, and if the others tell
+the two apart as clearly: where actions change slowly, or the state is not all observed, nobody can tell.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robust_bc.auditing.scaled import Floats, Places, Scaled, Singles, evenly_in_time
+from robust_bc.auditing.scaled import Flags, Floats, Places, Scaled, Singles, evenly_in_time
 
 LAGS = (-1, 0, 1)
 CLEAR = 20.0
@@ -26,25 +26,27 @@ STATES, EPISODES = 200, 64
 FOLDS, ROUNDS, TAILS = 4, 10, 4.0
 MOST_TERMS = 600
 """Of x: the work grows with their square. Where there are more, s⊗s and then s⊗a are left out."""
-RIDGE, LEAST_SCALE, FARTHEST = 1e-4, 1e-12, 5.0
+RIDGE, LEAST_SCALE, FARTHEST = 1e-4, 1e-12, 30.0
+"""Of the regression, of errors, and of columns in their deviations."""
 
 
-def episode_lags(scaled: Scaled, generator: np.random.Generator) -> dict[int, int]:
-    """The lag of each episode that is off, by its place."""
+def episode_lags(scaled: Scaled, generator: np.random.Generator) -> dict[int, int] | None:
+    """The lag of each episode that is off, by its place; None if it cannot be told whether any is."""
     places = np.flatnonzero(scaled.grouping.lengths > 2 * max(LAGS))
     some = np.sort(generator.permutation(places)[:EPISODES])
-    if len(some) < FOLDS or not scaled.live.any():
-        return {}
-    shown = Shown.of(scaled, some)
+    if len(some) < FOLDS or not scaled.live.any() or not scaled.changes.any():
+        return None
+    moving: Flags = np.asarray(scaled.changes.any(0))
+    shown = Shown.of(scaled, some, moving)
     lags, likely, coefficients, scales = find_lags(shown)
     usual = lags == LAGS.index(0)
     if 2 * shown.counts[usual].sum() <= shown.counts.sum() or np.median(gains(likely[usual])) > -CLEAR:
-        return {}
+        return None
     found = _off(some, likely)
     others = np.setdiff1d(places, some)
     for begin in range(0, len(others), EPISODES):
         part = others[begin : begin + EPISODES]
-        more = Shown.of(scaled, part)
+        more = Shown.of(scaled, part, moving)
         found |= _off(part, more.sums(more.log_densities(coefficients, scales)))
     return found
 
@@ -59,6 +61,7 @@ def find_lags(shown: Shown) -> tuple[Places, Floats, Floats, Floats]:
     terms, targets, whose = shown.terms, shown.targets, shown.whose
     lags = np.full(len(shown.counts), LAGS.index(0))
     folds, every = np.arange(len(lags)) % FOLDS, np.arange(len(whose))
+    weights = np.ones(len(whose))
     seen: set[bytes] = set()
     for _ in range(ROUNDS):
         seen.add(lags.tobytes())
@@ -66,21 +69,24 @@ def find_lags(shown: Shown) -> tuple[Places, Floats, Floats, Floats]:
         squares = np.empty((len(LAGS), *targets.shape))
         for fold in range(FOLDS):
             inside = folds[whose] == fold
-            fitted = ridge(read[~inside], targets[~inside])
+            fitted = ridge(read[~inside], targets[~inside], weights[~inside])
             squares[:, inside] = (targets[inside] - terms[:, inside] @ fitted) ** 2
-        scales = t_scales(squares[lags[whose], every])
+        own = squares[lags[whose], every]
+        scales = t_scales(own)
+        weights = ((TAILS + 1) / (TAILS + own / scales)).mean(1)
         likely = shown.sums(t_log_densities(squares, scales))
         new = likely.argmax(1)
         if new.tobytes() in seen:
             break
         lags = new
-    return lags, likely, ridge(read, targets), scales
+    return lags, likely, ridge(read, targets, weights), scales
 
 
-def ridge(terms: Floats, targets: Floats) -> Floats:
-    """B (m, S)."""
-    inner = terms.T @ terms + RIDGE * len(terms) * np.eye(terms.shape[1])
-    return np.asarray(np.linalg.solve(inner, terms.T @ targets))
+def ridge(terms: Floats, targets: Floats, weights: Floats) -> Floats:
+    """B (m, S), rows by their weights (n,)."""
+    weighed = terms.T * weights
+    inner = weighed @ terms + RIDGE * weights.sum() * np.eye(terms.shape[1])
+    return np.asarray(np.linalg.solve(inner, weighed @ targets))
 
 
 def t_scales(squares: Floats) -> Floats:
@@ -112,8 +118,8 @@ class Shown:
     targets: Floats  # (n, S) changes of the states
 
     @classmethod
-    def of(cls, scaled: Scaled, places: Places) -> Shown:
-        """With rows that have all lags and a successor."""
+    def of(cls, scaled: Scaled, places: Places, moving: Flags) -> Shown:
+        """With rows that have all lags and a successor, and with the columns (S,) of the state that move."""
         reach, drawn = max(LAGS), []
         read: list[list[Places]] = [[] for _ in LAGS]
         for place in places.tolist():
@@ -124,7 +130,7 @@ class Shown:
             for each, lag in zip(read, LAGS, strict=True):
                 each.append(mine[steps + lag])
         counts, rows = np.array([len(mine) for mine in drawn], np.intp), np.concatenate(drawn)
-        states, targets = near(scaled.states[rows]), near(scaled.changes[rows])
+        states, targets = near(scaled.states[rows]), near(scaled.changes[rows][:, moving])
         terms = [products(states, near(scaled.actions[np.concatenate(each)])) for each in read]
         return cls(np.repeat(np.arange(len(counts)), counts), counts, np.stack(terms), targets)
 

@@ -29,20 +29,26 @@ def squashed(values: NDArray[np.floating]) -> NDArray[np.float64]:
 
 def test_columns_are_squashed_and_come_back() -> None:
     generator = np.random.default_rng(0)
-    values = np.stack([generator.standard_cauchy(200), np.full(200, 3.0), np.zeros(200)], 1)
-    values[:20, 2] = 5.0  # most of it stands still
+    columns = generator.standard_cauchy(200), np.full(200, 3.0), np.zeros(200), generator.normal(size=200)
+    values = np.stack(columns, 1)
+    values[:5, 2] = 5.0  # all but a fortieth of it stands still
     scale = Squashed.of(values)
+    assert scale.heavy.tolist() == [True, False, True, False]
     assert scale.forward(values)[:, 0] == pytest.approx(squashed(values[:, :1])[:, 0], rel=1e-5, abs=1e-6)
+    assert scale.forward(values)[:, 3] == pytest.approx(
+        (values[:, 3] - values[:, 3].mean()) / values[:, 3].std(), abs=1e-5
+    )
     assert scale.backward(scale.forward(values).astype(np.float64)) == pytest.approx(values, rel=1e-4, abs=1e-5)
-    assert (scale.scale > 0).tolist() == [True, False, True]
-    assert scale.backward(np.full((1, 3), 1e3))[0] == pytest.approx(values.max(0))  # within what was seen
+    assert (scale.scale > 0).tolist() == [True, False, True, True]
+    assert scale.backward(np.full((1, 4), 1e3))[0] == pytest.approx(values.max(0))  # within what was seen
     assert np.isfinite(Squashed.of(values * 1e299).forward(values * 1e299)).all()
 
 
 def test_disagreement_is_the_literal_formula() -> None:
     pairs = flipped_episodes(0.3, episodes=4, length=9)
     found = agreement(pairs)
-    states, actions = squashed(pairs.observations), squashed(pairs.actions)
+    states = (pairs.observations - pairs.observations.mean(0)) / pairs.observations.std(0)
+    actions = (pairs.actions - pairs.actions.mean(0)) / pairs.actions.std(0)
     directed = np.zeros((4, 4))
     for one, other in itertools.permutations(range(4), 2):
         mine, theirs = (np.flatnonzero(pairs.episodes == episode) for episode in (one, other))
