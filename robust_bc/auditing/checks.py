@@ -8,8 +8,8 @@
 | saturated | far more actions on their bounds than in the others | no |
 | length | far fewer or more steps than the others | no |
 | timestamps | a clock that stands, goes back or has gaps | no |
-| misaligned | a pile whose actions fit the rows before or after better (`alignment`) | no: all are alike |
-| misaligned | an episode whose actions do, and those of most do not (`lags`) | yes |
+| misaligned | a pile whose actions fit the rows before or after better (`lags`) | no: all are alike |
+| misaligned | an episode whose actions do, and those of most do not | yes |
 
 Numbers that are not finite never come as far as here: `Demonstrations` refuses them, and says in which step of which
 episode they are.
@@ -22,9 +22,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.auditing.alignment import alignment
 from robust_bc.auditing.findings import Finding
-from robust_bc.auditing.lags import episode_lags
+from robust_bc.auditing.lags import find_lags
 from robust_bc.auditing.pooling import Grouping
 from robust_bc.auditing.scaled import Flags, Scaled
 from robust_bc.demonstrations import Demonstrations
@@ -161,12 +160,12 @@ def odd_times(demonstrations: Demonstrations, grouping: Grouping) -> Iterator[Fi
 def misaligned(demonstrations: Demonstrations, seed: int) -> Iterator[Finding]:
     """A pile whose actions fit the rows before or after better, or episodes of it."""
     scaled = Scaled.of(demonstrations, Affine)
-    off = episode_lags(scaled, np.random.default_rng([seed, 19]))
-    for place, lag in ({} if off is None else off).items():
+    lags = find_lags(scaled, np.random.default_rng([seed, 19]))
+    for place, lag in lags.episodes.items():
         what = f"actions fit best {_rows(lag)}, those of most episodes where they are"
         yield Finding("misaligned", int(scaled.grouping.names[place]), None, what, spoils=True)
-    if off is None and (lag := alignment(scaled, seed)):
-        what = f"actions fit best {_rows(lag)} in the whole pile; shift them"
+    if lags.pile:
+        what = f"actions fit best {_rows(lags.pile)} in the whole pile; shift them"
         yield Finding("misaligned", None, None, what, spoils=False)
 
 

@@ -2,8 +2,8 @@
 
 In the view of the policy, actions are explained by states. In that of the recording, by states and the changes that
 followed: that is the same for all who act in one world, but a mirrored, shifted or invented recording contradicts it,
-also where its actions look like those of a policy. Two groups count in the view that shows them best. Where neither
-shows two, everybody is compared with one policy of all.
+also where its actions look like those of a policy. The groups that one view shows are offered to the other one, and
+they count in the view that shows them best. Where neither shows two, everybody is compared with one policy of all.
 """
 
 from __future__ import annotations

@@ -8,9 +8,8 @@ from gymnasium import spaces
 from scipy import stats
 
 from robust_bc import Demonstrations, audit
-from robust_bc.auditing.alignment import alignment
 from robust_bc.auditing.checks import run_checks
-from robust_bc.auditing.lags import TAILS, episode_lags, t_log_densities, t_scales
+from robust_bc.auditing.lags import TAILS, Lags, find_lags, t_log_densities, t_scales
 from robust_bc.auditing.scaled import Scaled
 from robust_bc.normalisation import Affine
 from tests.auditing.toys import flipped_episodes, moving
@@ -82,9 +81,13 @@ def test_time_stamps() -> None:
     assert found == [("timestamps", 6, 20, False), ("timestamps", 3, 50, False)]
 
 
+def lags_of(pairs: Demonstrations) -> Lags:
+    return find_lags(Scaled.of(pairs, Affine), np.random.default_rng(0))
+
+
 @pytest.mark.parametrize("lag", [-1, 1])
 def test_a_pile_that_is_off_by_one(lag: int) -> None:
-    assert alignment(Scaled.of(moving(lag), Affine)) == lag
+    assert lags_of(moving(lag)) == Lags(lag, {})
     assert ("misaligned", None, None, False) in found_in(moving(lag))
 
 
@@ -95,14 +98,13 @@ def test_single_episodes_that_are_off_by_one(lag: int) -> None:
 
 
 def test_lags_of_more_episodes_than_the_dynamics_are_learned_from() -> None:
-    scaled = Scaled.of(moving(1, episodes=90, wrong=30), Affine)
-    assert episode_lags(scaled, np.random.default_rng(0)) == dict.fromkeys(range(30), 1)
+    assert lags_of(moving(1, episodes=90, wrong=30)) == Lags(0, dict.fromkeys(range(30), 1))
 
 
 def test_no_lag_is_told_where_changes_do_not_depend_on_actions() -> None:
     pairs = moving(1, wrong=3)
     blind = changed(np.cumsum(np.random.default_rng(1).normal(size=pairs.observations.shape), axis=0))
-    assert episode_lags(Scaled.of(blind, Affine), np.random.default_rng(0)) is None
+    assert lags_of(blind) == Lags(0, {})
 
 
 def test_densities_of_lags_are_those_of_students_t() -> None:
@@ -113,5 +115,5 @@ def test_densities_of_lags_are_those_of_students_t() -> None:
 
 
 def test_nothing_can_be_told_of_few_rows() -> None:
-    assert alignment(Scaled.of(moving(1, episodes=2, length=20), Affine)) == 0
-    assert alignment(Scaled.of(flipped_episodes(0.0, episodes=400, length=1), Affine)) == 0
+    assert lags_of(moving(1, episodes=3, length=20)) == Lags(0, {})
+    assert lags_of(flipped_episodes(0.0, episodes=400, length=1)) == Lags(0, {})
