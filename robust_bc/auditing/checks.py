@@ -170,7 +170,7 @@ def misaligned(demonstrations: Demonstrations, seed: int) -> Iterator[Finding]:
 
 
 def _rows(lag: int) -> str:
-    return f"{abs(lag)} row{'s' * (abs(lag) > 1)} {'later' if lag > 0 else 'earlier'}"
+    return f"1 row {'later' if lag > 0 else 'earlier'}"
 
 
 def _first_of_each(check: str, wrong: Flags, what: str, grouping: Grouping) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Lags: whether actions stand some rows off, in some episodes or in all.
+"""Lags: whether actions stand a row off, in some episodes or in all.
 
 Published files pair s(t+1) with a(t). It can be seen without a simulator, for all who act in one world share its
 dynamics. The change of the state is predicted from the state and the action by regression on their products, and every
@@ -27,6 +27,8 @@ CLEAR = 20.0
 PLAINLY = 0.6
 """Nats of a state, as the mean of its columns. It must be many, for the next action of a steady policy tells the next
 state: clean piles of hopper have 0.44 for the lag 1. Piles that are off have 0.9 and more, or cannot be told."""
+FEWEST = 300
+"""States below which nothing is said of the pile."""
 STATES, EPISODES = 200, 64
 """Of an episode, and episodes, that the dynamics are learned from; all others are asked about."""
 FOLDS, ROUNDS, REWEIGHTED, TAILS = 4, 10, 3, 4.0
@@ -103,7 +105,7 @@ def lag_of_all(shown: Shown) -> int:
             weights = dynamics.weights
         likely = t_log_densities(dynamics.squares[place], dynamics.scales)
         found.append(float(likely.mean() - 0.5 * np.log(dynamics.scales).mean()))
-    return LAGS[int(np.argmax(found))] if max(found) > found[ZERO] + PLAINLY else 0
+    return LAGS[int(np.argmax(found))] if max(found) > found[ZERO] + PLAINLY and len(shown.whose) >= FEWEST else 0
 
 
 @dataclass(frozen=True, eq=False)

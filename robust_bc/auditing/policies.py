@@ -198,10 +198,10 @@ class Fitted:
         errors, variances = np.empty_like(self.shown.actions), np.empty(self.shown.there.shape)
         errors[~members], variances[~members] = self._of(~members).judged(covariance @ target, covariance)
         if own.values.shape[1] < own.values.shape[2]:  # few states and many features: leave the states out
-            narrow = covariance.astype(np.float32)
-            spread = own.values @ narrow @ own.values.transpose(0, 2, 1)  # (M, T, T) φᵀP⁻¹φ
-            left = np.concatenate([own.actions - own.values @ (covariance @ target).astype(np.float32), spread], axis=2)
-            left = np.linalg.solve(np.eye(spread.shape[1], dtype=np.float32) - mine.astype(np.float32) * spread, left)
+            wide = own.values.astype(np.float64)  # what is left after an episode has been taken out can be very little
+            spread = wide @ covariance @ wide.transpose(0, 2, 1)  # (M, T, T) φᵀP⁻¹φ
+            left = np.concatenate([own.actions - wide @ (covariance @ target), spread], axis=2)
+            left = np.linalg.solve(np.eye(spread.shape[1]) - mine * spread, left)
             size = errors.shape[2]
             errors[members] = left[:, :, :size]
             variances[members] = np.diagonal(left[:, :, size:], axis1=1, axis2=2) + own.missed

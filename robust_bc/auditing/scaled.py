@@ -27,8 +27,6 @@ HEAVY = 25.0
 18 at most."""
 LEAST_UNIT = 0.05
 """u in deviations, at least: most of a column may stand still."""
-FARTHEST = 1e15
-"""In units u; beyond, nothing is told apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +43,14 @@ class Squashed:
     @classmethod
     def of(cls, values: NDArray[np.floating]) -> Squashed:
         """With the medians and deviations of (N, C)."""
-        standard, median = Affine.of(values), np.median(values, axis=0).astype(np.float64)
-        away = np.clip(standard.forward(values).astype(np.float64), -FARTHEST, FARTHEST)
-        heavy = (away**4).mean(0) > HEAVY  # of a constant column it is 0
+        standard = Affine.of(values)
+        heavy = (standard.forward(values).astype(np.float64) ** 4).mean(0) > HEAVY  # of a constant column it is 0
+        values = values.astype(np.float64)  # the mean of two values may be too large for float32
+        median = np.median(values, axis=0)
         spread = MAD_TO_STANDARD_DEVIATION * np.median(np.abs(values - median), axis=0)
         unit = np.where(heavy, np.maximum(spread, LEAST_UNIT * standard.scale), standard.scale)
         unit = np.where(standard.scale > 0, unit, np.inf)  # a constant column is 0
-        bounds = values.min(0).astype(np.float64), values.max(0).astype(np.float64)
-        plain = cls(np.where(heavy, median, standard.centre), unit, heavy, bounds, standard)
+        plain = cls(np.where(heavy, median, standard.centre), unit, heavy, (values.min(0), values.max(0)), standard)
         return replace(plain, affine=Affine.of(plain.squash(values)))
 
     @property
@@ -66,8 +64,7 @@ class Squashed:
 
     def squash(self, values: NDArray[np.floating]) -> Floats:
         """(n, C), those columns that are heavy."""
-        with np.errstate(over="ignore"):
-            away = np.clip((values - self.centre) / self.unit, -FARTHEST, FARTHEST)
+        away = (values - self.centre) / self.unit
         return np.asarray(np.where(self.heavy, np.arcsinh(away), away))
 
     def backward(self, values: Floats) -> Floats:

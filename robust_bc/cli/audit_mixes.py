@@ -38,10 +38,8 @@ class AuditMixes:
             find_task(task),
             "flip" if kind == CLEAN else kind,  # at rate 0 all kinds are one
             rate,
-            pairs=self.pairs,
             seed=seed,
-            episodes=self._count(task) if self.pairs is None else self.episodes,
-            steps=self.steps if self.pairs is None else None,
+            **self._size(task),
         )
         made = make_mix(request, rollouts=self._rollouts)
         episodes = made.mix.episodes
@@ -66,10 +64,13 @@ class AuditMixes:
                 "settings": dict(card.settings),
                 "disturbance": card.disturbance,
                 "teachers": teachers,
-                "episodes": self._count(task),
-                "steps": self.steps,
-            } | ({} if self.pairs is None else {"pairs": self.pairs})
+                **self._size(task),
+            }
         return self._marks[task]
 
-    def _count(self, task: str) -> int:
-        return MORE_EPISODES.get(task, EPISODES) if self.episodes is None else self.episodes
+    def _size(self, task: str) -> dict[str, Any]:
+        """Whole episodes, or pairs of as many as the task's card says."""
+        if self.pairs is not None:
+            return {"pairs": self.pairs, "episodes": self.episodes, "steps": None}
+        episodes = MORE_EPISODES.get(task, EPISODES) if self.episodes is None else self.episodes
+        return {"pairs": None, "episodes": episodes, "steps": self.steps}

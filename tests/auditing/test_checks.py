@@ -101,10 +101,23 @@ def test_lags_of_more_episodes_than_the_dynamics_are_learned_from() -> None:
     assert lags_of(moving(1, episodes=90, wrong=30)) == Lags(0, dict.fromkeys(range(30), 1))
 
 
-def test_no_lag_is_told_where_changes_do_not_depend_on_actions() -> None:
-    pairs = moving(1, wrong=3)
-    blind = changed(np.cumsum(np.random.default_rng(1).normal(size=pairs.observations.shape), axis=0))
-    assert lags_of(blind) == Lags(0, {})
+def test_no_lag_is_told_where_most_episodes_cannot_tell() -> None:
+    """Only the first episode moves by its actions, and it is off; in the others, changes are unrelated noise."""
+    pairs, generator = moving(1, wrong=1), np.random.default_rng(1)
+    states = np.array(pairs.observations)
+    states[100:] = np.cumsum(generator.normal(size=(700, 2)), axis=0)
+    assert lags_of(changed(states, pairs.actions)) == Lags(0, {})
+
+
+def test_blows_and_actions_that_matter_by_the_state_do_not_hide_a_lag() -> None:
+    generator = np.random.default_rng(0)
+    states, actions = generator.normal(size=(2, 1200, 1))
+    blows = np.where(generator.random((1200, 1)) < 0.01, 1e6, 0.0)
+    after = states + states * actions + blows  # x must have s⊗a, and blows little weight
+    episodes = np.repeat(np.arange(12), 100)
+    actions[:300] = np.roll(actions[:300], 1, axis=0)
+    pairs = Demonstrations.from_arrays(states, actions, episodes, successors=after)
+    assert lags_of(pairs) == Lags(0, dict.fromkeys(range(3), 1))
 
 
 def test_densities_of_lags_are_those_of_students_t() -> None:
@@ -115,5 +128,6 @@ def test_densities_of_lags_are_those_of_students_t() -> None:
 
 
 def test_nothing_can_be_told_of_few_rows() -> None:
-    assert lags_of(moving(1, episodes=3, length=20)) == Lags(0, {})
+    unrelated = (moving(1, 6, 5, seed) for seed in range(20))
+    assert all(lags_of(pairs).pile == 0 for pairs in unrelated)
     assert lags_of(flipped_episodes(0.0, episodes=400, length=1)) == Lags(0, {})

@@ -107,7 +107,7 @@ def test_a_policy_of_clean_episodes_knows_their_noise() -> None:
     scaled = Scaled.of(type(pairs).from_arrays(pairs.observations, noisy, pairs.episodes))
     fitted = Fitted.to(scaled.states, scaled.actions, scaled.episodes, 64, np.random.default_rng(0))
     fitted = fitted.settled(np.ones(20, np.bool_))
-    noise = float(np.mean((0.3 / scaled.units.scale) ** 2))  # in units of the actions' variance
+    noise = float(np.mean((0.3 / noisy.std(0)) ** 2))  # in units of the actions' variance
     assert 0.5 < fitted.least / noise < 2
     assert fitted.alike < 1.5  # states mean nothing in time
 
@@ -115,3 +115,14 @@ def test_a_policy_of_clean_episodes_knows_their_noise() -> None:
 def test_the_weighted_median_has_half_of_the_weights_at_or_below() -> None:
     assert weighted_median(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 1.0])) == 2
     assert weighted_median(np.array([3.0, 1.0, 2.0]), np.array([5.0, 1.0, 1.0])) == 3
+
+
+def test_an_episode_that_stands_still_and_is_taken_out_leaves_nothing_known() -> None:
+    generator = np.random.default_rng(4)
+    inputs = np.concatenate([generator.normal(size=(400, 4)), 0.01 * generator.normal(size=(100, 4))]).astype(
+        np.float32
+    )
+    actions = np.concatenate([np.sin(inputs[:400, :1]), np.zeros((100, 1))]).astype(np.float32)
+    fitted = Fitted.to(inputs, actions, np.split(np.arange(500), 5), 200, generator)
+    told = fitted.told(np.arange(5) == 4)
+    assert told.variances[4] == pytest.approx(1.0, abs=0.02)

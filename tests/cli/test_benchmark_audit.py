@@ -202,7 +202,8 @@ def test_the_page_by_hand(tmp_path: Path) -> None:
     ]
     pandas.DataFrame(numbers, columns=list(COLUMNS)).to_csv(tmp_path / "audit.csv", index=False)
     (tmp_path / "audit.json").write_text(json.dumps({"command": "robust-bc benchmark audit", "revision": 7}))
-    single = pandas.DataFrame(rows("flip", 0.3, 0, auroc=0.6, dropped_bad=0.25), columns=list(COLUMNS))
+    other = ("pendulum", "flip", 0.3, 0, "loss", "auroc", 0.1)  # the tables are of the audit
+    single = pandas.DataFrame([*rows("flip", 0.3, 0, auroc=0.6, dropped_bad=0.25), other], columns=list(COLUMNS))
     single.to_csv(tmp_path / "audit-pairs.csv", index=False)
     command = "robust-bc benchmark audit --pairs 500"
     (tmp_path / "audit-pairs.json").write_text(json.dumps({"command": command, "revision": 7}))
