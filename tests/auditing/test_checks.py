@@ -102,11 +102,14 @@ def test_lags_of_more_episodes_than_the_dynamics_are_learned_from() -> None:
 
 
 def test_no_lag_is_told_where_most_episodes_cannot_tell() -> None:
-    """Only the first episode moves by its actions, and it is off; in the others, changes are unrelated noise."""
-    pairs, generator = moving(1, wrong=1), np.random.default_rng(1)
-    states = np.array(pairs.observations)
-    states[100:] = np.cumsum(generator.normal(size=(700, 2)), axis=0)
-    assert lags_of(changed(states, pairs.actions)) == Lags(0, {})
+    """Thirty episodes of six rows are right and tell little, a long one is off."""
+    short, long = moving(0, episodes=30, length=6), moving(1, episodes=1, length=100, seed=1)
+    both = Demonstrations.from_arrays(
+        np.concatenate([short.observations, long.observations]) + 0.1 * np.random.default_rng(0).normal(size=(280, 2)),
+        np.concatenate([short.actions, long.actions]),
+        np.concatenate([short.episodes, long.episodes + 100]),
+    )
+    assert lags_of(both) == Lags(0, {})
 
 
 def test_blows_and_actions_that_matter_by_the_state_do_not_hide_a_lag() -> None:

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from robust_bc import Demonstrations, audit
+from robust_bc.auditing import views
 from robust_bc.auditing.agreement import compare_episodes
 from robust_bc.auditing.features import Features
 from robust_bc.auditing.groups import CONTRAST, Search, Split, find_groups, likely_groups
 from robust_bc.auditing.policies import Fitted, Shown
-from robust_bc.auditing.scaled import Scaled
+from robust_bc.auditing.scaled import Flags, Scaled
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.auditing.views import fit_policies
 from tests.auditing.toys import flipped_episodes
@@ -114,6 +115,24 @@ def test_a_mirrored_recording_contradicts_the_dynamics_where_actions_are_random(
     found = audit(moving(np.random.default_rng(0), mirrored=4))
     assert found.bad_episodes.tolist() == [True] * 4 + [False] * 8
     assert audit(moving(np.random.default_rng(0), mirrored=0)).keep().all()
+
+
+def test_what_one_view_shows_is_offered_to_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    offered = []
+
+    def spied(fitted: Fitted, starts: Sequence[Flags]) -> Split | None:
+        offered.append([start.tolist() for start in starts])
+        return find_groups(fitted, starts)
+
+    monkeypatch.setattr(views, "find_groups", spied)
+    scaled, settings = Scaled.of(moving(np.random.default_rng(0), mirrored=4)), AuditSettings()
+    seen = views.find_in_views(scaled, np.arange(12), settings, np.random.default_rng(0))
+    assert seen.view.recording
+    policy = views.fit_policies(scaled, np.arange(12), settings, np.random.default_rng(0))
+    shown = find_groups(policy, [np.array(start) for start in offered[0]])
+    assert shown is not None
+    assert offered[1][-1] == shown.majority.tolist()
+    assert offered[2] == [(np.arange(12) >= 4).tolist()]  # the majority of the recording
 
 
 def test_an_episode_that_a_view_cannot_judge_is_not_the_best_of_all() -> None:
