@@ -16,7 +16,7 @@ and so are two parts of a pendulum's policy; but each group expects the errors t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,37 +52,21 @@ class Split:
     counts: bool
     """Whether there are two policies; otherwise one will do."""
 
-    @property
-    def rank(self) -> tuple[bool, float]:
-        """The largest is best."""
-        return self.counts, self.evidence
 
-
-def find_groups(fitted: Fitted, starts: Iterable[Flags]) -> Split | None:
-    """The likeliest two groups that are found from some majorities (C,); None if nothing can be split."""
+def find_groups(fitted: Fitted, generator: np.random.Generator) -> Split | None:
+    """The likeliest two groups; None if nothing can be split."""
     search = Search(fitted)
-    ends = {end.tobytes(): end for end in (search.climb(start, ROUNDS) for start in starts) if end is not None}
-    best = max((search.split(end) for end in ends.values()), key=lambda split: split.rank, default=None)
-    for _ in range(MERGES):
-        if best is None or (~best.majority).sum() < 2:
-            break
-        end = search.climb(search.merged(best.majority), ROUNDS)
-        merged = best if end is None else search.split(end)
-        if merged.rank <= best.rank:
-            break
-        best = merged
-    return best
-
-
-def likely_groups(fitted: Fitted, generator: np.random.Generator) -> list[Flags]:
-    """Majorities (C,) that are worth a closer look: from many starts, with few features."""
-    search = Search(fitted.first(COARSE))
-    ends = {
-        end.tobytes(): end
-        for end in (search.climb(start, FIRST_ROUNDS) for start in search.starts(generator))
-        if end is not None
-    }
-    return sorted(ends.values(), key=lambda end: -search.value(end, fitted.alike))[:GO_ON]
+    found = search.likeliest(generator)
+    if found is None:
+        return None
+    first = found[1]
+    alike = fitted.states_alike(first)
+    evidence = search.value(first, alike)
+    calm = fitted.settled(first)  # errors of the others are no noise of the majority
+    across = [np.maximum(calm.contradiction(group)[~group], 0).mean() for group in (first, ~first)]
+    contrast = float(np.mean(across))
+    counts = evidence > search.price(first) and contrast > CONTRAST
+    return Split(first, evidence, contrast, alike, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,15 +80,25 @@ class Search:
         """(C,)"""
         return np.ones(len(self.fitted), np.bool_)
 
-    def split(self, first: Flags) -> Split:
-        """These groups, with κ of the majority's own errors."""
-        alike = self.fitted.states_alike(first)
-        evidence = self.value(first, alike)
-        calm = self.fitted.settled(first)  # errors of the others are no noise of the majority
-        across = [np.maximum(calm.contradiction(group)[~group], 0).mean() for group in (first, ~first)]
-        contrast = float(np.mean(across))
-        counts = contrast > CONTRAST and evidence > self.price(first)
-        return Split(first, evidence, contrast, alike, counts)
+    def likeliest(self, generator: np.random.Generator) -> tuple[float, Flags] | None:
+        """J and the majority (C,): from many starts with few features, the best of which go on with all."""
+        coarse = Search(self.fitted.first(COARSE))
+        tried: dict[bytes, tuple[float, Flags]] = {}
+        for start in coarse.starts(generator):
+            found = coarse.climb(start, FIRST_ROUNDS)
+            if found is not None:
+                tried.setdefault(found[1].tobytes(), found)
+        best = sorted(tried.values(), key=lambda found: -found[0])[:GO_ON]
+        ends = [self.climb(first, ROUNDS) for _, first in best]
+        top = max((end for end in ends if end is not None), key=lambda end: end[0], default=None)
+        for _ in range(MERGES):
+            if top is None or (~top[1]).sum() < 2:
+                break
+            merged = self.climb(self.merged(top[1]), ROUNDS)
+            if merged is None or merged[0] <= top[0]:
+                break
+            top = merged
+        return top
 
     def merged(self, first: Flags) -> Flags:
         """With those of the second group that the first one explains better than the largest gap."""
@@ -136,9 +130,9 @@ class Search:
         for _ in range(AT_RANDOM):
             yield generator.random(len(everybody)) < 0.5
 
-    def climb(self, first: Flags, rounds: int) -> Flags | None:
+    def climb(self, first: Flags, rounds: int) -> tuple[float, Flags] | None:
         """All episodes go to the group that explains them better, until none does; the likeliest on the way."""
-        best, top = None, -np.inf
+        best: tuple[float, Flags] | None = None
         fitted, pairs = self.fitted, self.fitted.pairs
         for _ in range(rounds):
             if first.all() or not first.any():
@@ -146,9 +140,9 @@ class Search:
             if pairs[first].sum() * 2 < pairs.sum():
                 first = ~first
             value = self.value(first, fitted.alike)
-            if value <= top:
+            if best is not None and value <= best[0]:
                 break
-            best, top = first, value
+            best = value, first
             gain = fitted.told(~first).density - fitted.told(first).density
             moved = fitted.shown.states / fitted.alike * gain + self.odds(first) <= 0
             if np.array_equal(moved, first):

@@ -2,8 +2,8 @@
 
 In the view of the policy, actions are explained by states. In that of the recording, by states and the changes that
 followed: that is the same for all who act in one world, but a mirrored, shifted or invented recording contradicts it,
-also where its actions look like those of a policy. The groups that one view shows are offered to the other one, and
-they count in the view that shows them best. Where neither shows two, everybody is compared with one policy of all.
+also where its actions look like those of a policy. Two groups count in the view that shows them best. Where neither
+shows two, everybody is compared with one policy of all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robust_bc.auditing.contradiction import Suspects, find_suspects
-from robust_bc.auditing.groups import find_groups, likely_groups
+from robust_bc.auditing.groups import find_groups
 from robust_bc.auditing.policies import Fitted, Shown
 from robust_bc.auditing.scaled import Floats, Places, Scaled, Singles, evenly_in_time
 from robust_bc.auditing.settings import AuditSettings
@@ -84,17 +84,11 @@ def find_in_views(scaled: Scaled, compared: Places, settings: AuditSettings, gen
     """Who contradicts the majority of some episodes, in the view that shows it best."""
     view, recording = View(scaled, recording=False), View(scaled, recording=True)
     policy = fitted = fit_policies(scaled, compared, settings, generator)
+    split = find_groups(policy, generator)
     recorded = recording.fit(compared, settings, generator)
-    split = find_groups(policy, likely_groups(policy, generator))
     if recorded is not None:
-        # What one view shows, the other may confirm.
-        other = find_groups(
-            recorded, [*likely_groups(recorded, generator), *([] if split is None else [split.majority])]
-        )
-        again = None if other is None else find_groups(policy, [other.majority])
-        if again is not None and (split is None or again.rank > split.rank):
-            split = again
-        if other is not None and other.counts and (split is None or other.rank > split.rank):
+        other = find_groups(recorded, generator)
+        if other is not None and other.counts and not (split and split.counts and split.evidence >= other.evidence):
             view, fitted, split = recording, recorded, other
     evidence = NOTHING_TO_SPLIT if split is None else split.evidence
     return Seen(find_suspects(fitted, split), evidence, view, policy)

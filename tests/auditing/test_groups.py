@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from robust_bc import Demonstrations, audit
-from robust_bc.auditing import views
 from robust_bc.auditing.agreement import compare_episodes
 from robust_bc.auditing.features import Features
-from robust_bc.auditing.groups import CONTRAST, Search, Split, find_groups, likely_groups
+from robust_bc.auditing.groups import CONTRAST, Search, find_groups
 from robust_bc.auditing.policies import Fitted, Shown
-from robust_bc.auditing.scaled import Flags, Scaled
+from robust_bc.auditing.scaled import Scaled
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.auditing.views import fit_policies
 from tests.auditing.toys import flipped_episodes
@@ -32,16 +31,10 @@ def episodes(seed: int, signs: Sequence[float], length: int = 12) -> Fitted:
     return Fitted(features, shown, np.full(len(signs), float(length)))
 
 
-def split(fitted: Fitted, seed: int = 0) -> Split:
-    found = find_groups(fitted, likely_groups(fitted, np.random.default_rng(seed)))
-    assert found is not None
-    return found
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_split_is_the_likeliest_of_all(seed: int) -> None:
     fitted = replace(episodes(seed, [1, 1, 1, 1, -1, -1]), alike=1.5)
-    found = split(fitted, seed)
+    found = Search(fitted).likeliest(np.random.default_rng(seed))
     everybody = np.ones(6, np.bool_)
     values = {}
     for choice in itertools.product([True, False], repeat=6):
@@ -51,34 +44,29 @@ def test_the_split_is_the_likeliest_of_all(seed: int) -> None:
             share = first.mean()
             price = -first.sum() * np.log(share) - (~first).sum() * np.log(1 - share)
             values[choice] = 12 / 1.5 * (own - fitted.told(everybody).density).sum() - price
-    assert Search(fitted).value(found.majority, fitted.alike) == pytest.approx(max(values.values()))
-    assert found.majority.tolist() == [True] * 4 + [False] * 2
+    assert found is not None
+    assert found[0] == pytest.approx(max(values.values()))
+    assert found[1].tolist() == [True] * 4 + [False] * 2
 
 
 def test_two_groups_count_if_they_contradict_each_other() -> None:
-    mirrored = split(episodes(0, [1] * 7 + [-1] * 3))
+    mirrored = find_groups(episodes(0, [1] * 7 + [-1] * 3), np.random.default_rng(0))
+    assert mirrored is not None
     assert mirrored.counts
     assert mirrored.majority.tolist() == [True] * 7 + [False] * 3
     assert mirrored.contrast > 2 * CONTRAST
     fitted = episodes(0, [1.0] * 7 + [0.92] * 3, length=80)
-    styles = split(fitted)
+    styles = find_groups(fitted, np.random.default_rng(0))
+    assert styles is not None
     assert styles.evidence > Search(fitted).price(styles.majority)  # likelier, but no contradiction
     assert not styles.counts
-
-
-def test_a_group_that_another_view_shows_is_looked_at() -> None:
-    fitted = episodes(0, [1] * 7 + [-1] * 3)
-    first = np.arange(10) < 7
-    found = find_groups(fitted, [first])
-    assert found is not None
-    assert found.majority.tolist() == first.tolist()
-    assert find_groups(fitted, []) is None
 
 
 def test_the_second_group_may_be_the_easier_one_to_predict() -> None:
     scaled = Scaled.of(still_minority())
     fitted = fit_policies(scaled, np.arange(20), AuditSettings(), np.random.default_rng(0))
-    found = split(fitted)
+    found = find_groups(fitted, np.random.default_rng(0))
+    assert found is not None
     assert found.counts
     assert found.majority.tolist() == [False] * 8 + [True] * 12
 
@@ -115,24 +103,6 @@ def test_a_mirrored_recording_contradicts_the_dynamics_where_actions_are_random(
     found = audit(moving(np.random.default_rng(0), mirrored=4))
     assert found.bad_episodes.tolist() == [True] * 4 + [False] * 8
     assert audit(moving(np.random.default_rng(0), mirrored=0)).keep().all()
-
-
-def test_what_one_view_shows_is_offered_to_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    offered = []
-
-    def spied(fitted: Fitted, starts: Sequence[Flags]) -> Split | None:
-        offered.append([start.tolist() for start in starts])
-        return find_groups(fitted, starts)
-
-    monkeypatch.setattr(views, "find_groups", spied)
-    scaled, settings = Scaled.of(moving(np.random.default_rng(0), mirrored=4)), AuditSettings()
-    seen = views.find_in_views(scaled, np.arange(12), settings, np.random.default_rng(0))
-    assert seen.view.recording
-    policy = views.fit_policies(scaled, np.arange(12), settings, np.random.default_rng(0))
-    shown = find_groups(policy, [np.array(start) for start in offered[0]])
-    assert shown is not None
-    assert offered[1][-1] == shown.majority.tolist()
-    assert offered[2] == [(np.arange(12) >= 4).tolist()]  # the majority of the recording
 
 
 def test_an_episode_that_a_view_cannot_judge_is_not_the_best_of_all() -> None:
