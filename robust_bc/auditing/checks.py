@@ -162,7 +162,7 @@ def misaligned(demonstrations: Demonstrations, seed: int) -> Iterator[Finding]:
     scaled = Scaled.of(demonstrations, Affine)
     lags = find_lags(scaled, np.random.default_rng([seed, 19]))
     for place, lag in lags.episodes.items():
-        what = f"actions fit best {_rows(lag)}, those of most episodes where they are"
+        what = f"its actions fit best {_rows(lag)}"
         yield Finding("misaligned", int(scaled.grouping.names[place]), None, what, spoils=True)
     if lags.pile:
         what = f"actions fit best {_rows(lags.pile)} in the whole pile; shift them"
