@@ -26,7 +26,7 @@ CLEAR = 20.0
 """Nats, as the mean of the columns of the state: steps and columns are not independent, so it must be many."""
 PLAINLY = 0.6
 """Nats of a state, as the mean of its columns. It must be many, for the next action of a steady policy tells the next
-state: clean piles of hopper have 0.44 for the lag 1. Piles that are off have 0.9 and more, or cannot be told."""
+state, so that the lag 1 explains clean piles better, too."""
 FEWEST = 300
 """States below which nothing is said of the pile."""
 STATES, EPISODES = 200, 64

@@ -23,8 +23,7 @@ Flags = NDArray[np.bool_]
 Places = NDArray[np.intp]
 
 HEAVY = 25.0
-"""Kurtosis 1/p is that of a column that moves in a share p of the rows only. Carts with poles have 36 to 680, all else
-18 at most."""
+"""Kurtosis 1/p is that of a column that moves in a share p of the rows only: here, in less than one of 25."""
 LEAST_UNIT = 0.05
 """u in deviations, at least: most of a column may stand still."""
 
