@@ -52,7 +52,7 @@ class Demonstrations:
         if self.corrupt is not None:
             object.__setattr__(self, "corrupt", _labels(self.corrupt, pairs))
         if self.successors is not None:
-            object.__setattr__(self, "successors", _bounded(self.successors, "successors", "(N, S)", self.episodes))
+            object.__setattr__(self, "successors", _numbers(self.successors, "successors", "(N, S)", self.episodes))
             if self.successors.shape != self.observations.shape:
                 raise RobustBCError(
                     f"successors has the shape {self.successors.shape}, but observations has"

@@ -4,7 +4,8 @@
 | --- | --- | --- |
 | duplicated-rows | every row stands there two or more times | yes |
 | duplicated-episode | the same rows as an earlier episode | no |
-| frozen-sensor, frozen-actuator | a column that stands still though it moves in most episodes | no |
+| frozen-sensor, frozen-actuator | a column that stands still for long though it does not in most episodes | no |
+| dead-sensor, dead-actuator | one that never moves, and in the other episodes in nearly every step | yes |
 | saturated | far more actions on their bounds than in the others | no |
 | length | far fewer or more steps than the others | no |
 | timestamps | a clock that stands, goes back or has gaps | no |
@@ -35,6 +36,8 @@ ALIKE = 0.9
 """Share of the rows that must be in runs of the same length to be copies."""
 STILL = 20
 """Steps that a column must stand still to be frozen, and half of its episode."""
+MOVES = 0.8
+"""Share of the steps in which a column must move elsewhere where it is dead: a gripper or an idle wheel does not."""
 SATURATED = 0.5
 """How much larger the share of actions on their bounds must be than the median of all episodes."""
 FAR_LENGTH = 4.0
@@ -94,28 +97,33 @@ def duplicated_episodes(demonstrations: Demonstrations, grouping: Grouping) -> I
 
 
 def frozen(values: NDArray[np.floating], grouping: Grouping, part: str) -> Iterator[Finding]:
-    """Columns (N, C) that stand still for long in an episode, though they do not in most of them."""
-    steps = grouping.steps
-    lengths = grouping.lengths
-    limit = np.maximum(STILL, lengths / 2)
+    """Columns (N, C) that stand still in an episode, for long or throughout, though they do not in most of the rows."""
+    steps, lengths = grouping.steps, grouping.lengths
+    name = "observation" if part == "sensor" else "action"
     for column in range(values.shape[1]):
         ordered = values[grouping.order, column]
-        within = (ordered > ordered.min()) & (ordered < ordered.max())  # at its end a sensor may rest
-        still = np.concatenate([[False], ordered[1:] == ordered[:-1]]) & (steps > 0) & within
+        same = np.concatenate([[False], ordered[1:] == ordered[:-1]]) & (steps > 0)
+        still = same & (ordered > ordered.min()) & (ordered < ordered.max())  # at its end a sensor may rest
         starts = np.flatnonzero(~still)
         runs = np.diff(np.append(starts, len(ordered)))
-        places = np.repeat(np.arange(len(lengths)), lengths)[starts]
+        places = np.repeat(np.arange(len(lengths)), lengths)
         longest = np.zeros(len(lengths), np.int64)
-        np.maximum.at(longest, places, runs)
-        stuck = longest >= limit
-        if stuck.any() and stuck.mean() < 0.5:
-            for place in np.flatnonzero(stuck).tolist():
-                mine = np.flatnonzero((places == place) & (runs == longest[place]))[0]
-                name = "observation" if part == "sensor" else "action"
-                what = f"{name} {column} stands still for {longest[place]} steps"
-                yield Finding(
-                    f"frozen-{part}", int(grouping.names[place]), int(steps[starts[mine]]), what, spoils=False
-                )
+        np.maximum.at(longest, places[starts], runs)
+        dead = (longest == lengths) & (lengths >= FEWEST_RUNS)
+        others = ~dead[places] & (steps > 0)
+        if 2 * lengths[dead].sum() >= lengths.sum() or same[others].sum() > (1 - MOVES) * others.sum():
+            dead[:] = False
+        stuck = dead | (longest >= np.maximum(STILL, lengths / 2))
+        if 2 * lengths[stuck].sum() >= lengths.sum():
+            stuck = dead
+        for place in np.flatnonzero(stuck).tolist():
+            mine = np.flatnonzero((places[starts] == place) & (runs == longest[place]))[0]
+            what = f"{name} {column} stands still for {longest[place]} steps"
+            if dead[place]:
+                what = f"{name} {column} never moves"
+            kind = f"{'dead' if dead[place] else 'frozen'}-{part}"
+            step = int(steps[starts[mine]])
+            yield Finding(kind, int(grouping.names[place]), step, what, spoils=bool(dead[place]))
 
 
 def saturated(demonstrations: Demonstrations, grouping: Grouping) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc.auditing.pooling import Grouping
-from robust_bc.demonstrations import Demonstrations
+from robust_bc.demonstrations import LARGEST, Demonstrations
 from robust_bc.normalisation import MAD_TO_STANDARD_DEVIATION, Affine
 
 Singles = NDArray[np.float32]
@@ -92,7 +92,7 @@ class Scaled:
         actions = by.of(demonstrations.actions)
         grouping = Grouping.of(demonstrations.episodes)
         after, followed = next_observations(demonstrations, grouping)
-        changes = after.astype(np.float64) - demonstrations.observations
+        changes = after - demonstrations.observations
         return cls(
             by.of(demonstrations.observations).forward(demonstrations.observations),
             actions.forward(demonstrations.actions)[:, actions.scale > 0],
@@ -128,11 +128,17 @@ def evenly_in_time(rows: Places, most: int) -> Places:
     return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).round().astype(np.intp)]
 
 
-def next_observations(demonstrations: Demonstrations, grouping: Grouping) -> tuple[NDArray[np.floating], Flags]:
-    """What came after each pair (N, S), and where that is known (N,): as recorded, or the next row of its episode."""
-    if demonstrations.successors is not None:
-        return demonstrations.successors, np.ones(len(demonstrations), np.bool_)
-    after, followed = np.array(demonstrations.observations), np.zeros(len(demonstrations), np.bool_)
+def next_observations(demonstrations: Demonstrations, grouping: Grouping) -> tuple[Floats, Flags]:
+    """What came after each pair (N, S), and where that is known (N,): as recorded, or the next row of its episode.
+
+    A successor that is too large to reckon with is not known: a simulation may go wrong in its last step.
+    """
+    after, given = demonstrations.observations.astype(np.float64), demonstrations.successors
+    if given is not None:
+        followed = np.asarray((np.abs(given.astype(np.float64)) <= LARGEST).all(1))
+        after[followed] = given[followed]
+        return after, followed
+    followed = np.zeros(len(demonstrations), np.bool_)
     before, behind = grouping.order[:-1], grouping.order[1:]
     same = grouping.steps[1:] > 0
     after[before[same]] = demonstrations.observations[behind[same]]

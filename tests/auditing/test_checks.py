@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gymnasium import spaces
+from numpy.typing import NDArray
 from scipy import stats
 
 from robust_bc import Demonstrations, audit
@@ -58,6 +59,26 @@ def test_frozen(part: str) -> None:
     values = np.array(pairs.observations)
     values[330:395, 1] = values[:, 1].max()  # at the end of its range a sensor may rest
     assert "frozen-sensor" not in {check for check, *_ in found_in(changed(values))}
+
+
+@pytest.mark.parametrize("part", ["sensor", "actuator"])
+def test_dead(part: str) -> None:
+    """What never moves in one episode, and elsewhere nearly always, spoils it; what often rests does not."""
+    pairs = moving()
+    values = np.array(pairs.observations if part == "sensor" else pairs.actions)
+
+    def found(rows: slice | NDArray[np.int_] = slice(None)) -> set[tuple[str, int | None, int | None, bool]]:
+        given = changed(values) if part == "sensor" else changed(actions=values)
+        return set(found_in(given.select(np.arange(len(values))[rows])))
+
+    values[300:400, 1] = 0.1234
+    dead = (f"dead-{part}", 3, 0, True)
+    assert found() == {dead}
+    assert dead in found(np.r_[0:305, 400:800])
+    assert dead not in found(np.r_[0:304, 400:800])
+    assert dead not in found(np.r_[300:400, 500:600])  # the pairs of no majority
+    values[::4, 1] = values[1::4, 1]  # elsewhere it stands still in a quarter of the steps
+    assert dead not in found()
 
 
 def test_saturated() -> None:
