@@ -21,6 +21,8 @@ ONE_COLUMN = 0.1
 """Share of conflicts in which a single column of the action is wrong, and not all of them."""
 TAILS = 4.0
 """Degrees of freedom of the errors of the majority's policy: few, for its variances are only estimates."""
+POWERS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
+"""Of the variances; one is chosen by likelihood."""
 PAIRS_AT_A_TIME = 20_000
 LEAST_SHARE = 1e-3
 """Of conflicting pairs: without any, no conflict would ever be seen."""
@@ -66,35 +68,49 @@ class Majority:
                 done += len(part)
                 tell(done / pairs)
         known = np.clip(1 - variances, 0, 1)
-        variances *= overconfidence(scaled, means, variances, fair)
+        power = likeliest_power(scaled.actions, means, variances, np.flatnonzero(fair))
         log_odds, expected = np.empty(pairs), np.empty((pairs, len(scaled.live)))
         for begin in range(0, pairs, PAIRS_AT_A_TIME):
             part = np.arange(begin, min(pairs, begin + PAIRS_AT_A_TIME))
             expected[part] = scaled.unscaled(means[part])
-            log_odds[part] = odds_of_conflict(scaled.actions[part], means[part], variances[part, None])
+            ours, others = log_densities(scaled.actions[part], means[part], variances[part, None] ** power)
+            log_odds[part] = others - ours
         return Conflict(posterior(log_odds, fair), expected, known)
 
 
-def odds_of_conflict(actions: np.ndarray, means: Floats, variance: Floats) -> Floats:
-    """(n,) log likelihood of actions (n, D) that are not of a policy over that of those that are."""
+def log_densities(actions: np.ndarray, means: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    """(n,) of actions (n, D) if they are of a policy, and if they are not."""
     away = (actions - means) ** 2 / variance
     top = float(stats.t.logpdf(0.0, TAILS))
     ours = top - 0.5 * np.log(variance) - (TAILS + 1) / 2 * np.log1p(away / TAILS)
     others = -0.5 * (actions**2 / (1 + variance) + np.log(2 * np.pi * (1 + variance)))
     one = special.logsumexp(others - ours, axis=1) + np.log(ONE_COLUMN / actions.shape[1])
-    return np.asarray(np.logaddexp((others - ours).sum(1) + np.log(1 - ONE_COLUMN), one))
+    all_of_them = (others - ours).sum(1) + np.log(1 - ONE_COLUMN)
+    return ours.sum(1), np.asarray(ours.sum(1) + np.logaddexp(all_of_them, one))
 
 
-def overconfidence(scaled: Scaled, means: Floats, variances: Floats, fair: Flags) -> float:
-    """By how much the policies' variances are too small, from the median error of the fair pairs (N,); 1 at least."""
-    errors = (scaled.actions[fair] - means[fair]) ** 2 / variances[fair, None]
-    return max(1.0, float(np.median(errors) / stats.f.median(1, TAILS))) if errors.size else 1.0
+def likeliest_power(actions: np.ndarray, means: Floats, variances: Floats, fair: Places) -> float:
+    """To which variances (N,) must be taken: above 1 the policy is surer than it says, but 1, "unknown", stays 1.
+
+    The likeliest one for the fair pairs, whatever share of them is in conflict.
+    """
+    some = fair[np.linspace(0, len(fair) - 1, min(len(fair), PAIRS_AT_A_TIME)).astype(np.intp)]
+    found = []
+    for power in POWERS:
+        ours, others = log_densities(actions[some], means[some], variances[some, None] ** power)
+        share = _share(others - ours, np.ones(len(some), np.bool_))
+        found.append(np.logaddexp(ours + np.log1p(-share), others + np.log(share)).sum())
+    return POWERS[int(np.argmax(found))]
 
 
 def posterior(log_odds: Floats, counted: Flags) -> Floats:
     """Of the second kind from its log odds (N,), with the share that is likeliest for the counted pairs."""
+    return np.asarray(special.expit(log_odds + special.logit(_share(log_odds, counted))))
+
+
+def _share(log_odds: Floats, counted: Flags) -> float:
     share = FIRST_SHARE
     for _ in range(ROUNDS):
         found = special.expit(log_odds[counted] + special.logit(share))
         share = float(np.clip(found.mean(), LEAST_SHARE, 0.5)) if found.size else share
-    return np.asarray(special.expit(log_odds + special.logit(share)))
+    return share

@@ -26,12 +26,13 @@ from robust_bc.auditing.scaled import Flags, Floats, Places
 
 COARSE = 64
 """Features that groups are looked for with; the best go on with all."""
-FIRST_ROUNDS, ROUNDS, GO_ON = 6, 10, 4
+FIRST_ROUNDS, ROUNDS, GO_ON = 6, 10, 2
 """Rounds of a start, and of the best few; most end sooner."""
 WORST = (0.1, 0.2, 0.35, 0.48)
 """Shares of the pairs in groups that the search starts from: of episodes that one policy explains worst, or best."""
-ALONE, AT_RANDOM = 12, 8
-"""Further starts: the half that one episode alone explains best, and halves at random."""
+ALONE, AT_RANDOM = 6, 4
+"""Further starts: the half that one episode alone explains best, and halves at random. Twice as many, and twice as many
+that go on, find the same groups wherever there are two (57 piles of development tasks)."""
 MERGES = 3
 """How often episodes of the second group that fit the first one are offered to it."""
 CONTRAST = 0.4

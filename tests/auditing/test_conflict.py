@@ -14,8 +14,8 @@ from robust_bc.auditing.conflict import (
     TAILS,
     Conflict,
     Majority,
-    odds_of_conflict,
-    overconfidence,
+    likeliest_power,
+    log_densities,
     posterior,
 )
 from robust_bc.auditing.scaled import Flags, Scaled
@@ -41,7 +41,9 @@ def test_odds_are_the_literal_mixture() -> None:
     others = stats.norm.pdf(actions[0], 0, np.sqrt(1.09))
     one = ONE_COLUMN / 2 * (others[0] * ours[1] + ours[0] * others[1])
     literal = ((1 - ONE_COLUMN) * others.prod() + one) / ours.prod()
-    assert odds_of_conflict(actions, means, variance) == pytest.approx([np.log(literal)])
+    mine, theirs = log_densities(actions, means, variance)
+    assert mine == pytest.approx([np.log(ours.prod())])
+    assert theirs - mine == pytest.approx([np.log(literal)])
 
 
 def test_no_policy_judges_an_episode_that_it_has_seen() -> None:
@@ -88,14 +90,14 @@ def test_posterior_finds_the_share_by_itself() -> None:
     assert without == pytest.approx(expit(log_odds + logit(LEAST_SHARE)), abs=1e-6)
 
 
-def test_variances_that_are_too_small_are_found_by_the_errors() -> None:
-    scaled = Scaled.of(flipped_episodes(0.0))
-    off = scaled.actions.astype(np.float64) + 0.1
-    fair = np.arange(len(scaled)) < 200
-    off[~fair] += 5.0  # those that are not fair have no say
-    found = overconfidence(scaled, off, np.full(len(scaled), 1e-4), fair)
-    assert found == pytest.approx(100 / stats.f.median(1, TAILS), rel=1e-3)
-    assert overconfidence(scaled, off, np.full(len(scaled), 10.0), fair) == 1.0
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_how_sure_a_policy_is_is_learned_from_its_errors(power: float) -> None:
+    generator = np.random.default_rng(0)
+    said = generator.uniform(0.02, 0.8, 4000)
+    errors = generator.standard_t(TAILS, (4000, 3)) * np.sqrt(said**power)[:, None]
+    errors[:1200] = generator.normal(size=(1200, 3))  # conflicts have no say
+    errors[3900:] = 50.0  # nor have those that are not fair
+    assert likeliest_power(errors, np.zeros((4000, 3)), said, np.arange(3900)) == power
 
 
 def test_no_pair_of_a_smooth_demonstrator_without_noise_is_in_conflict() -> None:
