@@ -11,11 +11,11 @@ import numpy as np
 from robust_bc.auditing.checks import run_checks
 from robust_bc.auditing.estimates import Estimate
 from robust_bc.auditing.findings import Finding
-from robust_bc.auditing.mixture import judge_single_pairs
 from robust_bc.auditing.pooling import Grouping
 from robust_bc.auditing.results import Audit
 from robust_bc.auditing.scaled import Flags, Floats, Scaled
 from robust_bc.auditing.settings import AuditSettings
+from robust_bc.auditing.single_pairs import judge_single_pairs
 from robust_bc.auditing.verdict import Judged, cannot_tell, judge_episodes
 from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError

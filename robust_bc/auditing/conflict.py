@@ -3,7 +3,10 @@
 The policy knows how little it knows (`policies`): its variance v(s) is small where the majority has been, and as large
 as that of all actions elsewhere. So rare states are not held against anybody. The posterior that the action of a pair
 is not the majority's is that of a mixture, with one share for the whole pile: Student's t around f(s) for every column
-of the action, or for none of them, or for all but one, for a single actuator may be stuck.
+of the action, or for none of them, or for all but one, for a single actuator may be stuck. But a policy may switch, and
+no smooth f follows that. So what the majority did in the nearest states of other episodes is expected as well,
+
+    p(a | s) = (1 − SWITCHES)·t(a; f(s), v(s)) + SWITCHES · mean over the NEAREST j of N(a; aⱼ, σ²)
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import numpy as np
 from scipy import special, stats
 
 from robust_bc.auditing.policies import Fitted
-from robust_bc.auditing.scaled import Flags, Floats, Places, Scaled
+from robust_bc.auditing.scaled import Flags, Floats, Places, Scaled, Singles
 
 ONE_COLUMN = 0.1
 """Share of conflicts in which a single column of the action is wrong, and not all of them."""
@@ -23,7 +26,11 @@ TAILS = 4.0
 """Degrees of freedom of the errors of the majority's policy: few, for its variances are only estimates."""
 POWERS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
 """Of the variances; one is chosen by likelihood."""
-PAIRS_AT_A_TIME = 20_000
+SWITCHES, NEAREST = 0.1, 20
+"""Weight of the nearest states, and how many of them: with 10, bang-bang control loses pairs next to its switch."""
+DOUBTFUL = -5.0
+"""Log odds below which a pair is not in conflict whatever was done nearby."""
+PAIRS_AT_A_TIME, DOUBTFUL_AT_A_TIME = 20_000, 2000
 LEAST_SHARE = 1e-3
 """Of conflicting pairs: without any, no conflict would ever be seen."""
 FIRST_SHARE, ROUNDS = 0.05, 20
@@ -75,7 +82,26 @@ class Majority:
             expected[part] = scaled.unscaled(means[part])
             ours, others = log_densities(scaled.actions[part], means[part], variances[part, None] ** power)
             log_odds[part] = others - ours
+            doubtful = np.flatnonzero((others - ours > DOUBTFUL) & fair[part])
+            for few in np.array_split(doubtful, len(doubtful) // DOUBTFUL_AT_A_TIME + 1):
+                rows = part[few]
+                nearby = self.nearby(scaled.states[rows], scaled.actions[rows], seen[rows])
+                switching = np.logaddexp(np.log(1 - SWITCHES) + ours[few], np.log(SWITCHES) + nearby)
+                log_odds[rows] = others[few] - switching
         return Conflict(posterior(log_odds, fair), expected, known)
+
+    def nearby(self, states: Singles, actions: Singles, own: Places) -> Floats:
+        """(n,) log mean density of actions (n, D) around those of the nearest states, not of the own episode (n,)."""
+        shown = self.fitted.shown
+        whose, step = np.nonzero(shown.there & self.members[:, None])
+        theirs, done = shown.values[whose, step], shown.actions[whose, step]
+        alike = self.fitted.features.of(states) @ theirs.T  # the kernel
+        alike[own[:, None] == whose] = -np.inf
+        nearest = np.argsort(-alike, axis=1)[:, :NEAREST]
+        noise = self.fitted.usual_noise(self.members)
+        apart = ((actions[:, None] - done[nearest]) ** 2).sum(2)
+        densities = -0.5 * (apart / noise + actions.shape[1] * np.log(2 * np.pi * noise))
+        return np.asarray(special.logsumexp(densities, axis=1) - np.log(nearest.shape[1]))
 
 
 def log_densities(actions: np.ndarray, means: Floats, variance: Floats) -> tuple[Floats, Floats]:

@@ -9,7 +9,8 @@ The gate is the episode's: a few states in which the policies differ decide abou
 largest J are looked for from many starts: each episode goes to the group that explains it better, until none moves. The
 majority is the group with more pairs, not with more episodes: a demonstrator who fails early leaves many short ones.
 
-Two groups count if J is above the price once more, and if they contradict each other: the mean c of an episode by the
+Two groups count if J is above the price once more, for states of an episode are not independent (single pairs are: for
+these 0 will do), and if they contradict each other: the mean c of an episode by the
 policy of the other group (`policies`) must be above `CONTRAST`. Two styles of good drivers are likelier as two groups,
 and so are two parts of a pendulum's policy; but each group expects the errors that it makes in the other.
 """
@@ -66,7 +67,8 @@ def find_groups(fitted: Fitted, generator: np.random.Generator) -> Split | None:
     calm = fitted.settled(first)  # errors of the others are no noise of the majority
     across = [np.maximum(calm.contradiction(group)[~group], 0).mean() for group in (first, ~first)]
     contrast = float(np.mean(across))
-    counts = evidence > search.price(first) and contrast > CONTRAST
+    least = search.price(first) if search.several else 0.0
+    counts = evidence > least and contrast > CONTRAST
     return Split(first, evidence, contrast, alike, counts)
 
 
@@ -81,9 +83,17 @@ class Search:
         """(C,)"""
         return np.ones(len(self.fitted), np.bool_)
 
+    @property
+    def several(self) -> bool:
+        """Whether there is an episode of several states."""
+        return bool(self.fitted.shown.states.max() > 1)
+
     def likeliest(self, generator: np.random.Generator) -> tuple[float, Flags] | None:
-        """J and the majority (C,): from many starts with few features, the best of which go on with all."""
-        coarse = Search(self.fitted.first(COARSE))
+        """J and the majority (C,): from many starts with few features, the best of which go on with all.
+
+        One state for each episode is too little for few features.
+        """
+        coarse = Search(self.fitted.first(COARSE)) if self.several else self
         tried: dict[bytes, tuple[float, Flags]] = {}
         for start in coarse.starts(generator):
             found = coarse.climb(start, FIRST_ROUNDS)

@@ -191,25 +191,35 @@ class Fitted:
         return self.known[key]
 
     def _judged(self, members: Flags, noise: Floats) -> tuple[Floats, Floats]:
-        (products, along), weights = self.sums, 1 / (self.alike * noise)
-        precision = np.eye(products.shape[1]) + np.tensordot(members * weights, products, 1)
-        target = np.tensordot(members * weights, along, 1)
+        weights = 1 / (self.alike * noise)
+        precision, target = self._known_by(members * weights)
         covariance = inverse(precision)
         own, mine = self._of(members), weights[members, None, None]
         errors, variances = np.empty_like(self.shown.actions), np.empty(self.shown.there.shape)
         errors[~members], variances[~members] = self._of(~members).judged(covariance @ target, covariance)
         if own.values.shape[1] < own.values.shape[2]:  # few states and many features: leave the states out
             wide = own.values.astype(np.float64)  # what is left after an episode has been taken out can be very little
-            spread = wide @ covariance @ wide.transpose(0, 2, 1)  # (M, T, T) φᵀP⁻¹φ
+            spread = (wide.reshape(-1, len(target)) @ covariance).reshape(wide.shape) @ wide.transpose(0, 2, 1)
             left = np.concatenate([own.actions - wide @ (covariance @ target), spread], axis=2)
-            left = inverse(np.eye(spread.shape[1]) - mine * spread) @ left
+            left = inverse(np.eye(spread.shape[1]) - mine * spread) @ left  # spread (M, T, T) is φᵀP⁻¹φ
             size = errors.shape[2]
             errors[members] = left[:, :, :size]
             variances[members] = np.diagonal(left[:, :, size:], axis1=1, axis2=2) + own.missed
         else:
+            products, along = self.sums
             without = inverse(precision - mine * products[members])
             errors[members], variances[members] = own.judged(without @ (target - mine * along[members]), without)
         return errors, variances
+
+    def _known_by(self, weights: Floats) -> tuple[Floats, Floats]:
+        """P (m, m) and B (m, D) from the weights (C,) of the states of each episode."""
+        values = self.shown.values
+        if values.shape[1] == 1:  # a state for each episode: sums would take m times the memory
+            rows = values[:, 0]
+            weighed = rows.T * weights
+            return np.eye(rows.shape[1]) + weighed @ rows, weighed @ self.shown.actions[:, 0]
+        products, along = self.sums
+        return np.eye(products.shape[1]) + np.tensordot(weights, products, 1), np.tensordot(weights, along, 1)
 
     def _of(self, group: Flags) -> Shown:
         return Shown(self.shown.values[group], self.shown.actions[group], self.shown.there[group])
@@ -220,10 +230,9 @@ class Fitted:
         weights = members / (self.alike * noise)
         if without is not None:
             weights[without] = 0.0
-        products, along = self.sums
-        precision = np.eye(products.shape[1]) + np.tensordot(weights, products, 1)
+        precision, target = self._known_by(weights)
         covariance = inverse(precision)
-        return Policy(covariance @ np.tensordot(weights, along, 1), covariance, self.usual_noise(members))
+        return Policy(covariance @ target, covariance, self.usual_noise(members))
 
     def contradiction(self, members: Flags) -> Floats:
         """c (C,) of all episodes, by a group."""

@@ -10,6 +10,7 @@ from scipy.special import expit, logit
 from robust_bc import Demonstrations
 from robust_bc.auditing.conflict import (
     LEAST_SHARE,
+    NEAREST,
     ONE_COLUMN,
     TAILS,
     Conflict,
@@ -80,6 +81,20 @@ def test_states_where_nobody_has_been_are_not_held_against_an_episode() -> None:
     found = conflict(type(pairs).from_arrays(states, actions, pairs.episodes), np.arange(10) > 0)
     assert found.known[:20].max() < 0.5 < found.known[20:].mean()
     assert found.probability[:20].max() < 0.5
+
+
+def test_what_others_did_nearby_is_the_literal_mean_of_their_densities() -> None:
+    pairs = flipped_episodes(0.3)
+    members = np.arange(20) >= 6
+    majority, scaled = majority_of(pairs, members)
+    row = 7 * 20 + 3  # of episode 7
+    found = majority.nearby(scaled.states[[row]], scaled.actions[[row]], np.array([7]))
+    others = np.flatnonzero((np.asarray(pairs.episodes) >= 6) & (np.asarray(pairs.episodes) != 7))
+    features = majority.fitted.features.of(scaled.states)
+    nearest = others[np.argsort(-features[others] @ features[row], kind="stable")[:NEAREST]]
+    deviation = np.sqrt(majority.fitted.usual_noise(members))
+    literal = stats.norm.pdf(scaled.actions[row], scaled.actions[nearest], deviation).prod(1).mean()
+    assert found == pytest.approx([np.log(literal)], rel=1e-4)
 
 
 def test_posterior_finds_the_share_by_itself() -> None:

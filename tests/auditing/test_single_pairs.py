@@ -1,49 +1,64 @@
-"""The mixture of Gaussian processes for single pairs."""
+"""Single pairs: robust policies, two groups of pairs, and sets in which nobody is bad."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from robust_bc.auditing.mixture import left_out, separate
-from tests.auditing.toys import Floats, smooth
+from robust_bc import Demonstrations, audit
+from robust_bc.auditing.results import Audit
+from tests.auditing.toys import smooth
 
 
-def single(count: int, seed: int = 0) -> tuple[Floats, Floats]:
+def single(bad: float, kind: str = "clean", count: int = 240, seed: int = 0) -> Demonstrations:
+    """Pairs of a smooth policy, and a share of them that are not."""
     generator = np.random.default_rng(seed)
     states = generator.uniform(-1, 1, (count, 2))
-    actions = smooth(states)
-    return states, (actions - actions.mean(0)) / actions.std(0) + 0.05 * generator.normal(size=(count, 2))
+    actions = smooth(states) + 0.05 * generator.normal(size=(count, 2))
+    corrupt = np.arange(count) < round(bad * count)
+    wrong = {
+        "clean": actions,
+        "another policy": np.stack([-states[:, 1], 1.5 + states[:, 0]], 1),
+        "at random": generator.uniform(-2, 3, (count, 2)),
+    }[kind]
+    return Demonstrations.from_arrays(states, np.where(corrupt[:, None], wrong, actions), None, corrupt=corrupt)
 
 
-def test_left_out_is_the_regression_without_the_pair() -> None:
+def found_in(pairs: Demonstrations) -> tuple[Audit, float, float]:
+    """The audit, and the shares of bad and of good pairs that it drops."""
+    found = audit(pairs)
+    assert pairs.corrupt is not None
+    dropped = ~found.keep()
+    return found, float(dropped[pairs.corrupt].mean()), float(dropped[~pairs.corrupt].mean())
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.45])
+@pytest.mark.parametrize("kind", ["another policy", "at random"])
+def test_bad_pairs_are_found(kind: str, rate: float) -> None:
+    found, bad, good = found_in(single(rate, kind))
+    assert found.undecided is None
+    assert bad > 0.75
+    assert good < 0.02
+    assert found.rate.value == pytest.approx(rate, abs=0.06)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clean_pairs_stay(seed: int) -> None:
+    found, _, good = found_in(single(0.1, "clean", seed=seed))
+    assert good == 0
+    assert found.verdict == "clean"
+
+
+def test_bang_bang_control_stays() -> None:
     generator = np.random.default_rng(0)
-    states = generator.normal(size=(12, 2))
-    kernel = np.exp(-((states[:, None] - states) ** 2).sum(2) / 2)
-    noise, targets = generator.uniform(0.1, 0.5, 12), generator.normal(size=(12, 3))
-    means, variances = left_out(kernel.astype(np.float32), noise, targets.astype(np.float32))
-    for pair in range(12):
-        others = np.arange(12) != pair
-        solved = np.linalg.solve(kernel[np.ix_(others, others)] + np.diag(noise[others]), kernel[others, pair])
-        assert means[pair] == pytest.approx(solved @ targets[others], abs=1e-4)
-        assert variances[pair] == pytest.approx(1 - solved @ kernel[others, pair], abs=1e-4)
+    states = generator.uniform(-1, 1, (300, 2))
+    actions = np.sign(states[:, :1] + 0.3 * states[:, 1:])
+    found = audit(Demonstrations.from_arrays(states, actions, None))
+    assert found.keep().all()
+    assert not found.bad_episodes.any()
 
 
-def test_pairs_of_another_policy_are_separated() -> None:
-    states, actions = single(200)
-    actions[:70] = -actions[:70] + 1.5
-    found = separate(states, actions, np.random.default_rng(0))
-    assert not isinstance(found, str)
-    assert found.second is not None
-    assert found.first == pytest.approx(0.65, abs=0.05)
-    assert not found.agree[:70].any()
-    assert found.agree[70:].mean() > 0.95
-
-
-def test_one_policy_is_not_separated_and_like_states_are_refused() -> None:
-    states, actions = single(150)
-    found = separate(states, actions, np.random.default_rng(0))
-    assert not isinstance(found, str)
-    assert found.second is None
-    assert found.agree.all()
-    assert separate(np.zeros((60, 2)), actions[:60], np.random.default_rng(0)) == "the states are all alike."
+def test_few_pairs_cannot_be_told() -> None:
+    found = audit(single(0.3, "at random", count=60))
+    assert found.undecided is not None
+    assert "60 single pairs are too few" in found.undecided
