@@ -34,8 +34,6 @@ WORST = (0.1, 0.2, 0.35, 0.48)
 ALONE, AT_RANDOM = 6, 4
 """Further starts: the half that one episode alone explains best, and halves at random. Twice as many, and twice as many
 that go on, find the same groups wherever there are two (57 piles of development tasks)."""
-MERGES = 3
-"""How often episodes of the second group that fit the first one are offered to it."""
 CONTRAST = 0.4
 """Squared errors are half as large again as the other policy expects; less is a matter of style."""
 
@@ -101,24 +99,7 @@ class Search:
                 tried.setdefault(found[1].tobytes(), found)
         best = sorted(tried.values(), key=lambda found: -found[0])[:GO_ON]
         ends = [self.climb(first, ROUNDS) for _, first in best]
-        top = max((end for end in ends if end is not None), key=lambda end: end[0], default=None)
-        for _ in range(MERGES):
-            if top is None or (~top[1]).sum() < 2:
-                break
-            merged = self.climb(self.merged(top[1]), ROUNDS)
-            if merged is None or merged[0] <= top[0]:
-                break
-            top = merged
-        return top
-
-    def merged(self, first: Flags) -> Flags:
-        """With those of the second group that the first one explains better than the largest gap."""
-        others = np.flatnonzero(~first)
-        density = self.fitted.told(first).density[others]
-        order = np.argsort(-density, kind="stable")
-        more = first.copy()
-        more[others[order[: int(np.diff(-density[order]).argmax()) + 1]]] = True
-        return more
+        return max((end for end in ends if end is not None), key=lambda end: end[0], default=None)
 
     def starts(self, generator: np.random.Generator) -> Iterator[Flags]:
         """Those that one policy explains worst or best, those that agree with some episode, and some at random."""
