@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from robust_bc.cli.arguments import command_line, parse
 from robust_bc.cli.console import print_json, progress_bar, say, show
+from robust_bc.cli.pipes import readers_may_leave
 from robust_bc.cli.tables import print_table
 from robust_bc.errors import RobustBCError
 from robust_bc.seeding import check_seed
@@ -87,14 +88,15 @@ def execute(arguments: AuditArguments, command: str) -> None:
     written = [str(out / name) for name in (PAGE_FILE, FILES.description_file, FILES.tensors_file)]
     if arguments.weights is not None:
         written.append(str(write_weights(found, arguments.weights)))
-    if arguments.json:
-        kept = {"kept_pairs": int(found.keep(arguments.cut).sum()), "why_kept": found.why_kept(arguments.cut)}
-        about = {} if truth is None else {"truth": dataclasses.asdict(truth)}
-        print_json({"command": command, **describe(found), **kept, **about, "files": written})
-    else:
-        _print(found, truth, arguments)
-        for path in written:
-            show(path)
+    with readers_may_leave():
+        if arguments.json:
+            kept = {"kept_pairs": int(found.keep(arguments.cut).sum()), "why_kept": found.why_kept(arguments.cut)}
+            about = {} if truth is None else {"truth": dataclasses.asdict(truth)}
+            print_json({"command": command, **describe(found), **kept, **about, "files": written})
+        else:
+            _print(found, truth, arguments)
+            for path in written:
+                show(path)
     _end_if_too_bad(found, arguments.fail_above)
 
 

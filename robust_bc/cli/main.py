@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
 import sys
 import warnings
 from collections.abc import Sequence
 
 from robust_bc import __version__
+from robust_bc.cli.pipes import readers_may_leave
 from robust_bc.errors import RobustBCError
 from robust_bc.interrupts import StopRequest, interrupts_raised
 from robust_bc.plain_text import visible
@@ -73,10 +73,8 @@ def _attempt(given: list[str], asked: StopRequest) -> Problem | None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        _dispatch(given)
-        sys.stdout.flush()
-    except BrokenPipeError:  # `robust-bc ... | head` is no error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with readers_may_leave():
+            _dispatch(given)
     except Exception as problem:
         if asked.is_set():
             return INTERRUPTED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -214,6 +215,20 @@ def test_more_than_is_allowed_ends_with_one_after_all_is_written(
         assert said.count("\n") == 1
         assert said.endswith("of the pairs are bad, and --fail-above allows 5 %.\n")
     assert pandas.read_csv(weights)["weight"].tolist() == load_audit(tmp_path / "out").clean.tolist()
+
+
+def test_a_reader_who_leaves_changes_no_exit_code(
+    tmp_path: Path, judge: Judge, dataset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge(lambda demonstrations: demonstrations.episodes == 0)
+    words = ["--dataset", dataset, "--out", str(tmp_path / "out"), "--fail-above", "0.05"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        monkeypatch.setattr("sys.stdout", closed)
+        with pytest.raises(SystemExit) as ended:
+            run(words)
+    assert ended.value.code == 1
 
 
 def test_who_cannot_tell_fails_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dataset: str) -> None:
