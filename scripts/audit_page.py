@@ -23,20 +23,23 @@ from robust_bc.files import write_whole
 from robust_bc_envs.tasks import CARDS
 
 CELL = ["task", "kind", "rate", "seed", "detector"]
-WITHIN = 0.05
+WITHIN, GOOD_AUROC, GOOD_SPEARMAN = 0.05, 0.98, 0.95
+MODERATE, GOOD_RETURN, FAIR_RETURN = 0.3, 0.95, 0.9
+"""What was aimed at."""
 LOOKED = """\
 Most settings were chosen on the development tasks and on further ones, whose teachers were made with `robust-bc
 teach`: InvertedPendulum-v5, Pusher-v5, Swimmer-v5 and BipedalWalker-v3. The test tasks were looked at while the audit
-was built: all of them with seed 0 at 30 %; walker2d, reacher and pendulum with seeds 20, 21, 30 and 31; clean
-pendulums with seeds 20 and 22 to 25; pendulum, reacher, lunar-lander and double-pendulum with seeds 100 and 101 at 30
-and 45 %; all but lunar-lander with seeds 40 and 41. What followed such a look: the view of the recording (mirrored
-reacher); odds of a second policy are trusted further (misaligned pendulum), where there is a contradiction (clean
-pendulum); two other ways to choose the groups were given up (reacher, pendulum). Two settings were chosen on test
-tasks themselves, so that their rows here are no independent test of these: which columns are squashed (`HEAVY`:
-double-pendulum, pendulum), and the robust regression of `lags` (misaligned double-pendulum, pendulum and reacher; it
-finds more there, and no longer finds misaligned InvertedPendulum). The double-pendulum's expert was trained anew after
-the former one had been seen to fall. The seed of this page had not been looked at before, and this is the first run
-with it."""
+was built: all of them with seed 0 at 30 %, and with seed 50 at all rates; walker2d, reacher and pendulum with seeds 20,
+21, 30 and 31; clean pendulums with seeds 20 and 22 to 25; pendulum, reacher, lunar-lander and double-pendulum with
+seeds 100 and 101 at 30 and 45 %; all but lunar-lander with seeds 40 and 41. What followed such a look: the view of the
+recording (mirrored reacher); odds of a second policy are trusted further (misaligned pendulum), where there is a
+contradiction (clean pendulum); two other ways to choose the groups were given up (reacher, pendulum). Three settings
+were chosen on test tasks themselves, so that their rows here are no independent test of these: which columns are
+squashed (`HEAVY`: double-pendulum, pendulum), the robust regression of `lags` (misaligned double-pendulum, pendulum and
+reacher; it finds more there, and no longer finds misaligned InvertedPendulum), and the check for actuators that never
+move (stuck reacher and double-pendulum, and lane-driving). The double-pendulum's expert was trained anew after the
+former one had been seen to fall. How single pairs are judged was chosen on halfcheetah, hopper and lane-driving. The
+seeds of this page had not been looked at before, and this is the first run with them."""
 """How often the test tasks were measured while the audit was built; whoever measures them says so here."""
 INTRODUCTION = f"""\
 # The audit, measured
@@ -77,7 +80,10 @@ LIMITS = """\
 - **Two sides of about the same size.** At 45 % the wrong side can be the larger one, if some good episodes look like
   bad ones. Below 52 % the audit says "cannot tell".
 - **Single pairs of other states.** Pairs of the adversary's own episodes (`rollout`) contradict nothing, and a single
-  pair has no episode to be known by.
+  pair has no episode to be known by. A demonstrator who is good and goes elsewhere looks the same. The audit says that
+  it cannot tell such pairs, whatever else it finds.
+- **A teacher who is nearly as good.** The medium teacher of reacher has 85 % of the expert's return, and that of
+  lunar-lander differs from the expert where either may be right. Its actions are within what the expert's leave open.
 """
 
 
@@ -110,6 +116,7 @@ def page(table: pandas.DataFrame) -> str:
         INTRODUCTION,
         f"Revision {table.revision.iloc[0]} of the audit.",
         "![Mean AUROC by task and kind](audit.png)",
+        *at_a_glance(table[~table.single & (table.detector == "audit")]),
     ]
     pairs, table = table[table.single & (table.detector == "audit")], table[~table.single]
     audits = table[table.detector == "audit"]
@@ -132,15 +139,64 @@ def page(table: pandas.DataFrame) -> str:
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
+def at_a_glance(table: pandas.DataFrame) -> list[str]:
+    """One number for each aim and group of tasks; a place is a task and a kind, at a rate where returns are meant."""
+    rows = {}
+    for group, mine in table.groupby("group", sort=False):
+        rates = wide(mine, ["estimated_rate", "true_rate"])
+        returns = shares_of_oracle(mine)
+        cells: dict[str, str] = {
+            "places with a mean AUROC of 0.98 or more": _share_of(_by_place(_metric(mine, "auroc")) >= GOOD_AUROC),
+            "mixes with a rate within 5 points": _share_of(_within(rates)),
+            "bad pairs that are dropped": f"{_metric(mine, 'dropped_bad').value.mean():.1%}",
+            "good pairs that are dropped": f"{_metric(mine, 'dropped_good').value.mean():.2%}",
+            "clean sets with a false alarm": _share_of(_of_clean(_metric(mine, "false_alarm")).value > 0),
+            "tasks with a graded Spearman of 0.95 or more": _share_of(
+                _metric(mine, "spearman").groupby("task").value.mean() >= GOOD_SPEARMAN
+            ),
+        }
+        for what, share in (("cleaned", "with"), ("all", "without")):
+            found = returns[(returns["of"] == what) & (returns.rate > 0)] if len(returns) else returns
+            if len(found):
+                least = np.where(found.rate <= MODERATE, GOOD_RETURN, FAIR_RETURN)
+                cells[f"places that keep the oracle's return {share} cleaning"] = _share_of(found.value >= least)
+        if len(returns):
+            cells["places where cleaning does harm"] = str(len(harm(mine)))
+        rows[f"{group} tasks"] = cells
+    grid = pandas.DataFrame(rows).rename_axis("measure").fillna("")
+    kept = f"{GOOD_RETURN:.0%} of it at up to {MODERATE:.0%} bad pairs, and {FAIR_RETURN:.0%} of it above"
+    return [*_section("At a glance", table, grid), f"To keep the oracle's return is to have {kept}."]
+
+
+def _metric(table: pandas.DataFrame, name: str) -> pandas.DataFrame:
+    return table[table.metric == name]
+
+
+def _share_of(flags: pandas.Series) -> str:
+    return f"{int(flags.sum())} of {len(flags)}"
+
+
+def _by_place(table: pandas.DataFrame) -> pandas.Series:
+    return table.groupby(["task", "kind"]).value.mean()
+
+
+def _within(rates: pandas.DataFrame) -> pandas.Series:
+    return (rates.estimated_rate - rates.true_rate).abs() <= WITHIN + 1e-9
+
+
+def _of_clean(table: pandas.DataFrame) -> pandas.DataFrame:
+    return table[table.kind == "clean"]
+
+
 def _of_group(table: pandas.DataFrame) -> list[str]:
     """All tables of the audit on some tasks."""
     auroc = table[table.metric == "auroc"]
     rates = wide(table, ["estimated_rate", "true_rate"])
-    clean = table[(table.kind == "clean") & (table.metric == "false_alarm")]
+    clean = _of_clean(_metric(table, "false_alarm"))
     undecided, ranks = table[table.metric == "undecided"], table[table.metric.str.startswith("spearman")]
     returns, worse = shares_of_oracle(table), harm(table)
     bad, good = (table[table.metric == name] for name in ("dropped_bad", "dropped_good"))
-    rates["value"] = ((rates.estimated_rate - rates.true_rate).abs() <= WITHIN + 1e-9).astype(float)
+    rates["value"] = _within(rates).astype(float)
     return [
         *_section("AUROC of episodes, mean (worst)", auroc, _grid(auroc, "task", "kind", worst=True)),
         *_section("Rate within 5 points, share of mixes", rates, _grid(rates, "task", "kind")),

@@ -135,8 +135,9 @@ def assemble(
     told = judged.episode_clean if judged.undecided is None else np.full(len(spoiled), 0.5)
     episode_clean = np.where(spoiled, 0.0, told)
     scores = np.where(spoiled, judged.scores.max() + 1, judged.scores)
-    # A pair of a bad episode is bad; in any other it is bad if its action is in conflict, and there is a majority.
-    clean = episode_clean[grouping.places] * (1 - judged.conflict if judged.undecided is None else 1.0)
+    # A pair of a bad episode is bad, unless each was judged for itself; any other is bad if its action is in conflict.
+    of_episode = np.where(spoiled, 0.0, 1.0) if judged.agreement is None and judged.undecided is None else episode_clean
+    clean = of_episode[grouping.places] * (1 - judged.conflict if judged.undecided is None else 1.0)
     return Audit(
         clean=clean,
         conflict=judged.conflict,

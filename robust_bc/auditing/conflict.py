@@ -6,7 +6,9 @@ is not the majority's is that of a mixture, with one share for the whole pile: S
 of the action, or for none of them, or for all but one, for a single actuator may be stuck. But a policy may switch, and
 no smooth f follows that. So what the majority did in the nearest states of other episodes is expected as well,
 
-    p(a | s) = (1 − SWITCHES)·t(a; f(s), v(s)) + SWITCHES · mean over the NEAREST j of N(a; aⱼ, σ²)
+    p(a | s) = (1 − SWITCHES)·t(a; f(s), v(s)^power) + SWITCHES · mean over the NEAREST j of N(a; aⱼ, σ²)
+
+v is 1 at most, "unknown", and stays so with any power.
 """
 
 from __future__ import annotations
@@ -25,11 +27,11 @@ ONE_COLUMN = 0.1
 TAILS = 4.0
 """Degrees of freedom of the errors of the majority's policy: few, for its variances are only estimates."""
 POWERS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
-"""Of the variances; one is chosen by likelihood."""
+"""Of the variances; one is chosen by likelihood. 1.25 and 1.5 are usual, and the ends have not been seen."""
 SWITCHES, NEAREST = 0.1, 20
 """Weight of the nearest states, and how many of them: with 10, bang-bang control loses pairs next to its switch."""
-DOUBTFUL = -5.0
-"""Log odds below which a pair is not in conflict whatever was done nearby."""
+DOUBTFUL = 0.0
+"""Log odds below which a pair is more likely in order than not, and nobody looks at what was done nearby."""
 PAIRS_AT_A_TIME, DOUBTFUL_AT_A_TIME = 20_000, 2000
 LEAST_SHARE = 1e-3
 """Of conflicting pairs: without any, no conflict would ever be seen."""
@@ -58,7 +60,8 @@ class Majority:
     def judge(self, scaled: Scaled, owners: Places, fair: Flags, tell: Progress = lambda share: None) -> Conflict:
         """All pairs; `owners` (N,) are the places of their episodes among the C, -1 if of none.
 
-        How many pairs are in conflict at all is learned from those that are `fair` (N,): not bad throughout.
+        How many pairs are in conflict at all is learned from those that are `fair` (N,): not bad throughout. Only for
+        these it is asked what was done nearby, for the others are bad anyway.
         """
         pairs, size = scaled.actions.shape
         means, variances = np.empty((pairs, size)), np.empty(pairs)
@@ -74,7 +77,8 @@ class Majority:
                 means[part], variances[part] = policy.predict(self.fitted.features.of(scaled.states[part]))
                 done += len(part)
                 tell(done / pairs)
-        known = np.clip(1 - variances, 0, 1)
+        variances = np.minimum(variances, 1.0)
+        known = 1 - variances
         power = likeliest_power(scaled.actions, means, variances, np.flatnonzero(fair))
         log_odds, expected = np.empty(pairs), np.empty((pairs, len(scaled.live)))
         for begin in range(0, pairs, PAIRS_AT_A_TIME):
@@ -91,17 +95,19 @@ class Majority:
         return Conflict(posterior(log_odds, fair), expected, known)
 
     def nearby(self, states: Singles, actions: Singles, own: Places) -> Floats:
-        """(n,) log mean density of actions (n, D) around those of the nearest states, not of the own episode (n,)."""
+        """(n,) log mean density of actions (n, D) around those of the nearest states of others than the own (n,)."""
         shown = self.fitted.shown
         whose, step = np.nonzero(shown.there & self.members[:, None])
         theirs, done = shown.values[whose, step], shown.actions[whose, step]
         alike = self.fitted.features.of(states) @ theirs.T  # the kernel
         alike[own[:, None] == whose] = -np.inf
-        nearest = np.argsort(-alike, axis=1)[:, :NEAREST]
+        nearest = np.argpartition(-alike, min(NEAREST, len(theirs)) - 1, axis=1)[:, :NEAREST]
         noise = self.fitted.usual_noise(self.members)
         apart = ((actions[:, None] - done[nearest]) ** 2).sum(2)
         densities = -0.5 * (apart / noise + actions.shape[1] * np.log(2 * np.pi * noise))
-        return np.asarray(special.logsumexp(densities, axis=1) - np.log(nearest.shape[1]))
+        of_others = np.isfinite(np.take_along_axis(alike, nearest, axis=1))
+        found = special.logsumexp(np.where(of_others, densities, -np.inf), axis=1)
+        return np.asarray(found - np.log(np.maximum(1, of_others.sum(1))))
 
 
 def log_densities(actions: np.ndarray, means: Floats, variance: Floats) -> tuple[Floats, Floats]:
@@ -116,10 +122,12 @@ def log_densities(actions: np.ndarray, means: Floats, variance: Floats) -> tuple
 
 
 def likeliest_power(actions: np.ndarray, means: Floats, variances: Floats, fair: Places) -> float:
-    """To which variances (N,) must be taken: above 1 the policy is surer than it says, but 1, "unknown", stays 1.
+    """To which variances (N,) are taken: above 1 the policy is surer than it says. 1 without fair pairs.
 
     The likeliest one for the fair pairs, whatever share of them is in conflict.
     """
+    if not len(fair):
+        return 1.0
     some = fair[np.linspace(0, len(fair) - 1, min(len(fair), PAIRS_AT_A_TIME)).astype(np.intp)]
     found = []
     for power in POWERS:

@@ -9,10 +9,10 @@ The gate is the episode's: a few states in which the policies differ decide abou
 largest J are looked for from many starts: each episode goes to the group that explains it better, until none moves. The
 majority is the group with more pairs, not with more episodes: a demonstrator who fails early leaves many short ones.
 
-Two groups count if J is above the price once more, for states of an episode are not independent (single pairs are: for
-these 0 will do), and if they contradict each other: the mean c of an episode by the
-policy of the other group (`policies`) must be above `CONTRAST`. Two styles of good drivers are likelier as two groups,
-and so are two parts of a pendulum's policy; but each group expects the errors that it makes in the other.
+Two groups count if J is above the price once more, for states of an episode are not independent (of single pairs, that
+are, 0 will do), and if they contradict each other: the mean c of an episode by the policy of the other group
+(`policies`) must be above `CONTRAST`. Two styles of good drivers are likelier as two groups, and so are two parts of a
+pendulum's policy; but each group expects the errors that it makes in the other.
 """
 
 from __future__ import annotations

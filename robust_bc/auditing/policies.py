@@ -28,6 +28,7 @@ import torch
 
 from robust_bc.auditing.features import Features, learn_metric
 from robust_bc.auditing.scaled import Flags, Floats, Places, Singles, spread_evenly
+from robust_bc.errors import RobustBCError
 
 NOISES = np.geomspace(0.01, 3.0, 16)
 """σ², in units of the actions' variance; the likeliest is taken. An error of a tenth of their deviation does no harm,
@@ -260,7 +261,10 @@ class Fitted:
 
 def inverse(matrices: Floats) -> Floats:
     """Of symmetric positive definite matrices (..., m, m); in numpy it takes three times as long."""
-    factors = torch.linalg.cholesky(torch.from_numpy(np.asarray(matrices, np.float64)))
+    try:
+        factors = torch.linalg.cholesky(torch.from_numpy(np.asarray(matrices, np.float64)))
+    except RuntimeError:  # torch's LinAlgError is one
+        raise RobustBCError("the states are too much alike to be told apart; give them with more digits.") from None
     return np.asarray(torch.cholesky_inverse(factors).numpy())
 
 

@@ -137,6 +137,11 @@ class Audit:
         """Whether every pair is an episode of its own."""
         return self.grouping.single
 
+    @property
+    def by_pair(self) -> bool:
+        """Whether episodes are so short that pairs were judged one by one."""
+        return len(self) < self.settings.shortest_episode * len(self.grouping.names)
+
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
         """(E,) of the episodes."""

@@ -14,50 +14,59 @@ import numpy as np
 from robust_bc.auditing.conflict import Majority
 from robust_bc.auditing.groups import find_groups
 from robust_bc.auditing.policies import Fitted
-from robust_bc.auditing.scaled import Scaled
+from robust_bc.auditing.scaled import Flags, Scaled, Singles
 from robust_bc.auditing.settings import AuditSettings
-from robust_bc.auditing.verdict import Judged, Progress, cannot_tell
+from robust_bc.auditing.verdict import Judged, Progress, cannot_tell, no_majority
 from robust_bc.demonstrations import Demonstrations
 
 FEWEST, MOST = 100, 500
-"""Pairs below which nothing can be told, and pairs that groups are looked for among."""
+"""Episodes below which nothing can be told, for a pair says little, and episodes that are drawn from more: the work
+grows with them, and 500 are enough to know the majority."""
 FOLDS = 8
-"""Of the pairs that the majority's policies learn from."""
+"""Of the episodes: who is judged has no part in the policies that judge him, which learn from seven of eight."""
 CONTRADICTION = math.log(5.0)
-"""c from which the majority's policies do not learn from a pair; they say themselves whether it is bad."""
+"""c from which the majority's policies do not learn from a pair: five times the expected error. They say whether it is
+bad."""
+SWITCH = 0.1
+"""Variance of scaled actions within two groups, below which these are the two ends of one switch, and no policies."""
+LEAST_KNOWN = 0.3
+"""Median share of the actions' variance that states explain, below which conflict means nothing: of noise it is 0.2."""
 
 
 def judge_single_pairs(
     scaled: Scaled, demonstrations: Demonstrations, settings: AuditSettings, seed: int, tell: Progress
 ) -> Judged:
     """Pair by pair; episodes of a few steps have the mean of their pairs."""
-    if len(scaled) < FEWEST:
-        return cannot_tell(scaled, demonstrations, f"{len(scaled)} single pairs are too few; it takes {FEWEST}.")
+    names = len(scaled.episodes)
+    if names < FEWEST:
+        what = "single pairs" if scaled.grouping.single else "episodes of a few steps"
+        return cannot_tell(scaled, demonstrations, f"{names} {what} are too few; it takes {FEWEST}.")
     generator = np.random.default_rng([seed, 15])
-    some = np.sort(generator.permutation(len(scaled))[:MOST])
     tell(0.0, "separating single pairs")
-    alone = [np.array([place]) for place in some]
-    fitted = Fitted.to(scaled.states, scaled.actions, alone, settings.features, generator)
+    drawn = np.sort(generator.permutation(names)[:MOST])
+    some = np.array([generator.choice(scaled.episodes[place]) for place in drawn])
+    fitted = Fitted.to(scaled.states, scaled.actions, list(some[:, None]), settings.features, generator)
     split = find_groups(fitted, generator)
-    majority = np.ones(len(some), np.bool_) if split is None or not split.counts else split.majority
+    majority = np.ones(len(some), np.bool_)
+    if split is not None and split.counts and not is_switch(scaled.actions[some], split.majority):
+        majority = split.majority
+    agree = some[fitted.settled(majority).contradiction(majority) < CONTRADICTION]
     tell(0.5, "judging pairs")
-    agree = generator.permutation(some[fitted.settled(majority).contradiction(majority) < CONTRADICTION])
-    # Each fold of the majority's pairs is judged by the others, and all other pairs by all of them.
-    folds = np.array_split(agree, min(FOLDS, len(agree)))
-    owners = np.full(len(scaled), -1, np.intp)
-    for number, fold in enumerate(folds):
-        owners[fold] = number
+    owners = (generator.permutation(names) % FOLDS)[scaled.grouping.places]
+    folds = [agree[owners[agree] == fold] for fold in range(FOLDS)]
     policy = Fitted.to(scaled.states, scaled.actions, folds, settings.features, generator)
-    told = Majority(policy, np.ones(len(folds), np.bool_)).judge(
+    told = Majority(policy, np.ones(FOLDS, np.bool_)).judge(
         scaled, owners, np.ones(len(scaled), np.bool_), lambda done: tell(0.5 + 0.5 * done, "judging pairs")
     )
-    means, against = scaled.grouping.means, max(1 - float(majority.mean()), float((told.probability > 0.5).mean()))
-    if against > 1 - settings.tie:
-        return cannot_tell(
-            scaled,
-            demonstrations,
-            f"two policies explain about as many pairs ({1 - against:.0%} and {against:.0%}), and nobody can tell which"
-            " of them is right.",
-        )
+    if np.median(told.known) < LEAST_KNOWN:
+        return cannot_tell(scaled, demonstrations, "the states do not explain the actions of most pairs.")
+    against = max(1 - float(majority.mean()), float((told.probability > 0.5).mean()))
+    means = scaled.grouping.means
     clean = means(1 - told.probability)
-    return Judged(clean, 1 - clean, means(told.known), told.probability, told.expected)
+    undecided = no_majority(against, settings)
+    return Judged(clean, 1 - clean, means(told.known), told.probability, told.expected, None, undecided)
+
+
+def is_switch(actions: Singles, first: Flags) -> bool:
+    """Whether the groups of pairs (n, D) are two values of the actions, as of bang-bang control."""
+    return all(float(actions[group].var(0).mean()) < SWITCH for group in (first, ~first))

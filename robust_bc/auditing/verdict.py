@@ -9,7 +9,7 @@ import numpy as np
 
 from robust_bc.auditing.agreement import Agreement, compare_episodes
 from robust_bc.auditing.conflict import Majority
-from robust_bc.auditing.scaled import Flags, Floats, Scaled
+from robust_bc.auditing.scaled import Floats, Scaled
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.demonstrations import Demonstrations
 
@@ -26,6 +26,7 @@ class Judged:
     conflict: Floats  # (N,)
     expected: Floats  # (N, A)
     agreement: Agreement | None = None
+    """None if every pair was judged for itself, or nothing could be."""
     undecided: str | None = None
 
 
@@ -58,14 +59,13 @@ def judge_episodes(
         scaled, owners[places], ~aside[places], lambda share: tell(0.5 + 0.5 * share, "judging pairs")
     )
     known = scaled.grouping.means(told.known)
-    undecided = _no_majority(scaled, aside, settings)
+    lengths = scaled.grouping.lengths
+    undecided = no_majority(float(lengths[aside].sum() / lengths.sum()), settings)
     return Judged(clean, found.scores, known, told.probability, told.expected, found, undecided)
 
 
-def _no_majority(scaled: Scaled, aside: Flags, settings: AuditSettings) -> str | None:
-    """Why neither side can be told to be right, if so."""
-    lengths = scaled.grouping.lengths
-    against = float(lengths[aside].sum() / lengths.sum())
+def no_majority(against: float, settings: AuditSettings) -> str | None:
+    """Why neither side can be told to be right, if so, from the share of the pairs that is against the others."""
     if against < 1 - settings.tie:
         return None
     if against > settings.tie:

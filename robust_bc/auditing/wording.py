@@ -17,6 +17,8 @@ LONGEST_SOURCE = 16
 CLEANED = "mine/clean-v0"
 """Id of the dataset in the command that is proposed."""
 RUN = "runs/mine"
+ELSEWHERE = "One by one, pairs from states where nobody else has been cannot be told; whole episodes may be."
+"""What an audit of single pairs cannot say."""
 
 
 def percent(share: float) -> str:
@@ -54,7 +56,7 @@ def headline(audit: Audit) -> str:
         said += f", and so {are} {pairs} of the others" if bad else f", but {pairs} {are}"
     rate = f"an estimated {percent(audit.rate.value)} of the pairs are bad{estimated(audit.rate).partition(' %')[2]}"
     doubt = f" For {counted(unsure, unit)} the audit cannot tell." if unsure else ""
-    return f"{said}; {rate}.{doubt}"
+    return f"{said}; {rate}.{doubt}{f' {ELSEWHERE}' if audit.by_pair else ''}"
 
 
 def next_commands(audit: Audit, folder: Path | None = None, cut: bool = False) -> tuple[str, list[str]]:

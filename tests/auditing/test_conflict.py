@@ -97,6 +97,15 @@ def test_what_others_did_nearby_is_the_literal_mean_of_their_densities() -> None
     assert found == pytest.approx([np.log(literal)], rel=1e-4)
 
 
+def test_nobody_vouches_for_himself_where_few_others_have_been() -> None:
+    members = np.ones(4, np.bool_)
+    majority, scaled = majority_of(flipped_episodes(0.0, episodes=4, length=5), members)
+    odd = scaled.actions[:1] + 5
+    before = majority.nearby(scaled.states[:1], odd, np.zeros(1, np.intp))
+    majority.fitted.shown.actions[0] += 5
+    assert majority.nearby(scaled.states[:1], odd, np.zeros(1, np.intp)) == pytest.approx(before)
+
+
 def test_posterior_finds_the_share_by_itself() -> None:
     log_odds = np.where(np.arange(1000) < 300, 20.0, -20.0)
     found = posterior(log_odds, np.ones(1000, bool))

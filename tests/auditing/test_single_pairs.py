@@ -58,6 +58,42 @@ def test_bang_bang_control_stays() -> None:
     assert not found.bad_episodes.any()
 
 
+def test_flipped_bang_bang_control_is_no_reason_to_drop_one_end_of_the_switch() -> None:
+    generator = np.random.default_rng(1)
+    states = generator.uniform(-1, 1, (300, 2))
+    actions = np.sign(states[:, :1] + 0.3 * states[:, 1:])
+    corrupt = np.arange(300) < 60
+    pairs = Demonstrations.from_arrays(states, np.where(corrupt[:, None], -actions, actions), None, corrupt=corrupt)
+    _, bad, good = found_in(pairs)
+    assert good < 0.1
+    assert bad > 0.3
+
+
+def test_a_long_episode_does_not_vouch_for_itself() -> None:
+    generator = np.random.default_rng(0)
+    states = generator.uniform(-1, 1, (450, 6))
+    actions = smooth(states) + 0.05 * generator.normal(size=(450, 2))
+    actions[300:] *= -1
+    episodes = np.concatenate([np.arange(300), np.full(150, 300)])
+    found = audit(Demonstrations.from_arrays(states, actions, episodes))
+    assert found.by_pair
+    assert found.conflict[300:].mean() > 0.9
+    assert found.verdicts[-1] == "bad"
+    assert "bad" not in found.verdicts[:-1]
+
+
+def test_states_that_explain_nothing_cannot_tell() -> None:
+    generator = np.random.default_rng(0)
+    pairs = Demonstrations.from_arrays(generator.normal(size=(120, 3)), generator.normal(size=(120, 2)), None)
+    assert audit(pairs).undecided == "the states do not explain the actions of most pairs."
+
+
+def test_a_pair_is_doubted_once() -> None:
+    found = audit(single(0.3, "at random"))
+    assert found.clean == pytest.approx(1 - found.conflict)
+    assert np.array_equal(found.bad_pairs, found.bad_episodes)
+
+
 def test_few_pairs_cannot_be_told() -> None:
     found = audit(single(0.3, "at random", count=60))
     assert found.undecided is not None

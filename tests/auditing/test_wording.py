@@ -40,7 +40,11 @@ def ten_episodes(bad: int, single: int = 0, **more: Any) -> Audit:
             "2 of 10 episodes are bad, and so is 1 single pair of the others; an estimated 20.5 % of the pairs are"
             " bad.",
         ),
-        (make_audit([0.0, 1.0, 1.0, 1.0]), "1 of 4 pairs is bad; an estimated 25 % of the pairs are bad."),
+        (
+            make_audit([0.0, 1.0, 1.0, 1.0]),
+            "1 of 4 pairs is bad; an estimated 25 % of the pairs are bad. One by one, pairs from states where nobody"
+            " else has been cannot be told; whole episodes may be.",
+        ),
         (
             ten_episodes(2, undecided="two groups contradict each other."),
             "The audit cannot tell good from bad: two groups contradict each other. The checks alone found 2 of 10"
