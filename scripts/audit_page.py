@@ -22,6 +22,7 @@ from robust_bc.benchmark.figures import save_figure
 from robust_bc.files import write_whole
 from robust_bc_envs.tasks import CARDS
 
+GROUPS = ("Test", "Development")
 CELL = ["task", "kind", "rate", "seed", "detector"]
 WITHIN, GOOD_AUROC, GOOD_SPEARMAN = 0.05, 0.98, 0.95
 MODERATE, GOOD_RETURN, FAIR_RETURN = 0.3, 0.95, 0.9
@@ -120,14 +121,14 @@ def page(table: pandas.DataFrame) -> str:
     ]
     pairs, table = table[table.single & (table.detector == "audit")], table[~table.single]
     audits = table[table.detector == "audit"]
-    for group in ("Test", "Development"):
+    for group in GROUPS:
         mine = audits[audits.group == group]
         if len(mine):
             parts += [f"## {group} tasks", *_of_group(mine)]
     if len(pairs):
         parts += ["## Single pairs, as in the paper", *_of_pairs(pairs)]
     parts += [LIMITS, "## What each part is worth", PARTS]
-    for group in ("Test", "Development"):
+    for group in GROUPS:
         found = table[(table.group == group) & (table.metric == "auroc")]
         parts += _section(f"Mean AUROC, {group.lower()} tasks", found, _grid(found, "task", "detector"))
         gone = table[(table.group == group) & table.metric.isin(["dropped_good", "dropped_bad"])]
@@ -140,44 +141,46 @@ def page(table: pandas.DataFrame) -> str:
 
 
 def at_a_glance(table: pandas.DataFrame) -> list[str]:
-    """One number for each aim and group of tasks; a place is a task and a kind, at a rate where returns are meant."""
-    rows = {}
-    for group, mine in table.groupby("group", sort=False):
-        rates = wide(mine, ["estimated_rate", "true_rate"])
-        returns = shares_of_oracle(mine)
-        cells: dict[str, str] = {
-            "places with a mean AUROC of 0.98 or more": _share_of(_by_place(_metric(mine, "auroc")) >= GOOD_AUROC),
-            "mixes with a rate within 5 points": _share_of(_within(rates)),
-            "bad pairs that are dropped": f"{_metric(mine, 'dropped_bad').value.mean():.1%}",
-            "good pairs that are dropped": f"{_metric(mine, 'dropped_good').value.mean():.2%}",
-            "clean sets with a false alarm": _share_of(_of_clean(_metric(mine, "false_alarm")).value > 0),
-            "tasks with a graded Spearman of 0.95 or more": _share_of(
-                _metric(mine, "spearman").groupby("task").value.mean() >= GOOD_SPEARMAN
-            ),
+    """One number for each aim and group of tasks; a place is a task and a kind, and for returns also a rate."""
+    columns = {}
+    for group in GROUPS:
+        mine = table[table.group == group]
+        if mine.empty:
+            continue
+        auroc, graded = _metric(mine, "auroc"), _metric(mine, "spearman")
+        rates, bad, good = (
+            wide(mine, ["estimated_rate", "true_rate"]),
+            _metric(mine, "dropped_bad"),
+            _metric(mine, "dropped_good"),
+        )
+        alarms = _of_clean(_metric(mine, "false_alarm")).value
+        cells = {
+            "places with a mean AUROC of 0.98 or more": _count(_by(auroc, ["task", "kind"]) >= GOOD_AUROC),
+            "mixes with a rate within 5 points": _count(_within(rates[rates.kind != "clean"])),
+            "bad pairs that are dropped": "" if bad.empty else f"{bad.value.mean():.1%}",
+            "good pairs that are dropped": "" if good.empty else f"{good.value.mean():.2%}",
+            "clean sets with a false alarm": _count(alarms > 0),
+            "tasks with a graded Spearman of 0.95 or more": _count(_by(graded, ["task"]) >= GOOD_SPEARMAN),
         }
-        for what, share in (("cleaned", "with"), ("all", "without")):
-            found = returns[(returns["of"] == what) & (returns.rate > 0)] if len(returns) else returns
-            if len(found):
-                least = np.where(found.rate <= MODERATE, GOOD_RETURN, FAIR_RETURN)
-                cells[f"places that keep the oracle's return {share} cleaning"] = _share_of(found.value >= least)
-        if len(returns):
+        returns = shares_of_oracle(mine[mine.kind != "clean"])
+        for what, how in (("cleaned", "with"), ("all", "without")) if len(returns) else ():
+            found = returns[returns["of"] == what]
+            least = np.where(found.rate <= MODERATE, GOOD_RETURN, FAIR_RETURN)
+            cells[f"places that keep the oracle's return {how} cleaning"] = _count(found.value >= least)
+        if len(returns) and mine[mine.metric == "return_all"].seed.nunique() > 1:  # one seed has no interval
             cells["places where cleaning does harm"] = str(len(harm(mine)))
-        rows[f"{group} tasks"] = cells
-    grid = pandas.DataFrame(rows).rename_axis("measure").fillna("")
+        columns[f"{group} tasks"] = cells
+    grid = pandas.DataFrame(columns).rename_axis("measure").fillna("")
     kept = f"{GOOD_RETURN:.0%} of it at up to {MODERATE:.0%} bad pairs, and {FAIR_RETURN:.0%} of it above"
     return [*_section("At a glance", table, grid), f"To keep the oracle's return is to have {kept}."]
 
 
-def _metric(table: pandas.DataFrame, name: str) -> pandas.DataFrame:
-    return table[table.metric == name]
+def _count(flags: pandas.Series) -> str:
+    return f"{int(flags.sum())} of {len(flags)}" if len(flags) else ""
 
 
-def _share_of(flags: pandas.Series) -> str:
-    return f"{int(flags.sum())} of {len(flags)}"
-
-
-def _by_place(table: pandas.DataFrame) -> pandas.Series:
-    return table.groupby(["task", "kind"]).value.mean()
+def _by(table: pandas.DataFrame, names: list[str]) -> pandas.Series:
+    return table.groupby(names).value.mean()
 
 
 def _within(rates: pandas.DataFrame) -> pandas.Series:
@@ -186,6 +189,10 @@ def _within(rates: pandas.DataFrame) -> pandas.Series:
 
 def _of_clean(table: pandas.DataFrame) -> pandas.DataFrame:
     return table[table.kind == "clean"]
+
+
+def _metric(table: pandas.DataFrame, name: str) -> pandas.DataFrame:
+    return table[table.metric == name]
 
 
 def _of_group(table: pandas.DataFrame) -> list[str]:

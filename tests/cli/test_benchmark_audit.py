@@ -212,6 +212,16 @@ def test_the_page_by_hand(tmp_path: Path) -> None:
     assert "| pendulum | flip | 0.6 (0.6) |" in pairs
     assert "| pendulum | flip | 0.25 |" in pairs
     assert "| pendulum | 0.9 (0.7) |" in page
+    for measure, number in (
+        ("places with a mean AUROC of 0.98 or more", "0 of 1"),
+        ("mixes with a rate within 5 points", "3 of 3"),
+        ("clean sets with a false alarm", "1 of 2"),
+        ("tasks with a graded Spearman of 0.95 or more", "0 of 1"),
+        ("places that keep the oracle's return with cleaning", "0 of 1"),
+        ("places that keep the oracle's return without cleaning", "1 of 1"),
+        ("places where cleaning does harm", "1"),
+    ):
+        assert f"| {measure} | {number} |" in page
     assert "| task | clean | flip |\n| --- | --- | --- |\n| pendulum | 0.5 | 1 |" in page
     assert "| task | false_alarm |\n| --- | --- |\n| pendulum | 0.5 |" in page
     assert "| pendulum | 0.9 (0.9) |" in page
