@@ -83,8 +83,8 @@ LIMITS = """\
 - **Single pairs of other states.** Pairs of the adversary's own episodes (`rollout`) contradict nothing, and a single
   pair has no episode to be known by. A demonstrator who is good and goes elsewhere looks the same. The audit says that
   it cannot tell such pairs, whatever else it finds.
-- **A teacher who is nearly as good.** The medium teacher of reacher has 85 % of the expert's return, and that of
-  lunar-lander differs from the expert where either may be right. Its actions are within what the expert's leave open.
+- **A few steps.** A noisy demonstrator of double-pendulum falls within 7 to 70 steps, a very noisy one within 7 to 35.
+  Both contradict the majority, but which of them has more noise is not to be seen in so few steps.
 """
 
 

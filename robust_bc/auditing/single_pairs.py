@@ -2,19 +2,21 @@
 
 Every pair has the noise that its own error asks for, so that the policy of all pairs follows those that agree, and
 where another policy has many of the pairs, `groups` finds two. Pairs that do not contradict the majority are what the
-policies of `conflict` learn from, which then judge every pair.
+policies of `conflict` learn from. They say which pairs are in no conflict, learn anew from these, and judge every pair.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from robust_bc.auditing.conflict import Majority
 from robust_bc.auditing.groups import find_groups
 from robust_bc.auditing.policies import Fitted
-from robust_bc.auditing.scaled import Flags, Scaled, Singles
+from robust_bc.auditing.pooling import Grouping
+from robust_bc.auditing.scaled import Flags, Places, Scaled, Singles
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.auditing.verdict import Judged, Progress, cannot_tell, no_majority
 from robust_bc.demonstrations import Demonstrations
@@ -51,20 +53,40 @@ def judge_single_pairs(
     if split is not None and split.counts and not is_switch(scaled.actions[some], split.majority):
         majority = split.majority
     agree = some[fitted.settled(majority).contradiction(majority) < CONTRADICTION]
+    agree = agree if len(agree) else some[majority]
     tell(0.5, "judging pairs")
     owners = (generator.permutation(names) % FOLDS)[scaled.grouping.places]
-    folds = [agree[owners[agree] == fold] for fold in range(FOLDS)]
-    policy = Fitted.to(scaled.states, scaled.actions, folds, settings.features, generator)
-    told = Majority(policy, np.ones(FOLDS, np.bool_)).judge(
+    all_of_them = np.ones(len(some), np.bool_)
+    first = of_majority(scaled, agree, owners, settings, generator).judge(few(scaled, some), owners[some], all_of_them)
+    if np.median(first.known) < LEAST_KNOWN:
+        return cannot_tell(scaled, demonstrations, "the states do not explain the actions of most pairs.")
+    agree = some[first.probability < 0.5]
+    none = no_majority(1 - len(agree) / len(some), settings)
+    if none is not None:
+        return cannot_tell(scaled, demonstrations, none)
+    told = of_majority(scaled, agree, owners, settings, generator).judge(
         scaled, owners, np.ones(len(scaled), np.bool_), lambda done: tell(0.5 + 0.5 * done, "judging pairs")
     )
-    if np.median(told.known) < LEAST_KNOWN:
-        return cannot_tell(scaled, demonstrations, "the states do not explain the actions of most pairs.")
     against = max(1 - float(majority.mean()), float((told.probability > 0.5).mean()))
     means = scaled.grouping.means
     clean = means(1 - told.probability)
     undecided = no_majority(against, settings)
     return Judged(clean, 1 - clean, means(told.known), told.probability, told.expected, None, undecided)
+
+
+def of_majority(
+    scaled: Scaled, agree: Places, owners: Places, settings: AuditSettings, generator: np.random.Generator
+) -> Majority:
+    """Its policies, with folds of the pairs that agree in place of episodes."""
+    folds = [agree[owners[agree] == fold] for fold in range(FOLDS)]
+    fitted = Fitted.to(scaled.states, scaled.actions, folds, settings.features, generator)
+    return Majority(fitted, np.ones(FOLDS, np.bool_))
+
+
+def few(scaled: Scaled, rows: Places) -> Scaled:
+    """Some pairs, each an episode of its own."""
+    arrays = {name: getattr(scaled, name)[rows] for name in ("states", "actions", "changes", "followed")}
+    return replace(scaled, grouping=Grouping.of(np.arange(len(rows))), **arrays)
 
 
 def is_switch(actions: Singles, first: Flags) -> bool:
