@@ -68,24 +68,6 @@ Audit: all parts together. Agreement: the mean disagreement with all other episo
 checks. Conflict: with the policy of all other episodes. Checks: these alone. Neighbours: the distance of actions in
 the 10 nearest states of other episodes. Isolation: an isolation forest on states and actions. Loss: of a network that
 is fitted to everything."""
-LIMITS = """\
-## What cannot be told, and why
-
-- **A delay where actions change slowly.** The action of a step or two ago is about as good an answer to the state as
-  the right one. Such episodes often rank worst, but their errors are not far larger than expected, so they stay.
-- **A shift by one row where the state is not all observed**, or its dynamics are not smooth: the heading of the car of
-  lane-driving is not seen, and the engines of lunar-lander have dead zones.
-- **A driver who goes straight.** Mirrored, stuck or careless episodes without a car ahead are as good as any. They
-  stay, do no harm, and count as missed here.
-- **Episodes that share few states**, as those of reacher, each with its own target, tell little about each other.
-- **Two sides of about the same size.** At 45 % the wrong side can be the larger one, if some good episodes look like
-  bad ones. Below 52 % the audit says "cannot tell".
-- **Single pairs of other states.** Pairs of the adversary's own episodes (`rollout`) contradict nothing, and a single
-  pair has no episode to be known by. A demonstrator who is good and goes elsewhere looks the same. The audit says that
-  it cannot tell such pairs, whatever else it finds.
-- **A few steps.** A noisy demonstrator of double-pendulum falls within 7 to 70 steps, a very noisy one within 7 to 35.
-  Both contradict the majority, but which of them has more noise is not to be seen in so few steps.
-"""
 
 
 def main(docs: Path = Path("docs")) -> None:
@@ -127,7 +109,7 @@ def page(table: pandas.DataFrame) -> str:
             parts += [f"## {group} tasks", *_of_group(mine)]
     if len(pairs):
         parts += ["## Single pairs, as in the paper", *_of_pairs(pairs)]
-    parts += [LIMITS, "## What each part is worth", PARTS]
+    parts += [Path(__file__).with_name("audit_limits.md").read_text(), "## What each part is worth", PARTS]
     for group in GROUPS:
         found = table[(table.group == group) & (table.metric == "auroc")]
         parts += _section(f"Mean AUROC, {group.lower()} tasks", found, _grid(found, "task", "detector"))

@@ -36,6 +36,7 @@ def chromium_path() -> str:
             environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
             wait = ["-o", "DPkg::Lock::Timeout=300"]
             for command in (
+                ["dpkg", "--configure", "-a"],  # what an interrupted run of the tests left half-installed
                 ["apt-get", *wait, "-qq", "update"],
                 ["apt-get", *wait, "-qq", "-y", "--no-install-recommends", "install", "chromium", "fonts-inter"],
             ):
