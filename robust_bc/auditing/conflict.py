@@ -27,7 +27,7 @@ ONE_COLUMN = 0.1
 TAILS = 4.0
 """Degrees of freedom of the errors of the majority's policy: few, for its variances are only estimates."""
 POWERS = (0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
-"""Of the variances; one is chosen by likelihood. 1.25 and 1.5 are usual, and the ends have not been seen."""
+"""Of the variances; one is chosen by likelihood."""
 SWITCHES, NEAREST = 0.1, 20
 """Weight of the nearest states, and how many of them: with 10, bang-bang control loses pairs next to its switch."""
 DOUBTFUL = 0.0

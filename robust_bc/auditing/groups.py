@@ -32,8 +32,7 @@ FIRST_ROUNDS, ROUNDS, GO_ON = 6, 10, 2
 WORST = (0.1, 0.2, 0.35, 0.48)
 """Shares of the pairs in groups that the search starts from: of episodes that one policy explains worst, or best."""
 ALONE, AT_RANDOM = 6, 4
-"""Further starts: the half that one episode alone explains best, and halves at random. Twice as many, and twice as many
-that go on, find the same groups wherever there are two (57 piles of development tasks)."""
+"""Further starts: the half that one episode alone explains best, and halves at random."""
 CONTRAST = 0.4
 """Squared errors are half as large again as the other policy expects; less is a matter of style."""
 

@@ -35,7 +35,7 @@ NOISES = np.geomspace(0.01, 3.0, 16)
 and what features cannot follow is of that size: with 1e-5 as the least, clean sets of a swimmer pass for two policies.
 """
 FIRST_NOISE, REWEIGHTED = 0.1, 2
-"""σ² of all episodes at first, and how often it is set anew; a third time changes no group."""
+"""σ² of all episodes at first, and how often it is set anew."""
 LENGTH = 0.5
 """Of the kernel, in medians of the distances. It is not fitted: the likeliest length of a pile with two policies is
 long, for a smooth policy between them, and then neither is seen."""

@@ -23,7 +23,7 @@ from robust_bc.demonstrations import Demonstrations
 
 FEWEST, MOST = 100, 500
 """Episodes below which nothing can be told, for a pair says little, and episodes that are drawn from more: the work
-grows with them, and 500 are enough to know the majority."""
+grows with them."""
 FOLDS = 8
 """Of the episodes: who is judged has no part in the policies that judge him, which learn from seven of eight."""
 CONTRADICTION = math.log(5.0)
