@@ -18,8 +18,9 @@ from pathlib import Path
 
 import torch
 
-from tests.hostile.kinds import KINDS, Kind, command_line, datasets_in
+from tests.hostile.kinds import KINDS, Kind
 from tests.hostile.mutations import damage
+from tests.hostile.samples import command_line, datasets_in
 from tests.hostile.sandbox import Outcome, watched
 
 COMMANDS_SHARE = 0.15

@@ -23,8 +23,8 @@ from minari import MinariDataset
 
 from robust_bc.errors import RobustBCError
 from tests.hostile.fuzz import run_command, templates
+from tests.hostile.json_places import closed, opened, places, replaced, without
 from tests.hostile.kinds import KINDS, METADATA, Kind
-from tests.hostile.mutations import closed, opened, places, replaced, without
 from tests.hostile.sandbox import FORBIDDEN, TRACE, lay_trace
 
 ENTRY_POINT = f"{TRACE}:leave"

@@ -1,99 +1,20 @@
-"""Ways to damage a file, by chance and on purpose."""
+"""Ways to damage a file, by chance."""
 
 from __future__ import annotations
 
 import contextlib
-import copy
 import json
 import os
 import random
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
 
-Path_ = tuple[str | int, ...]
-FIRST = 3
-"""Entries of a list that are looked at: the others are alike."""
-
-DEEP = "DEEP"
-"""Replaced by 10,000 nested lists in the text: no library writes them."""
-HUGE = "HUGE"
-"""Replaced by 10 to the 400."""
-BEYOND = "BEYOND"
-"""Replaced by 1e999."""
-VALUES: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 3, 2**31, 2**63, 10**14, -(10**14), 0.5, -0.5, 1e-320, 1e308, -1e308),
-    *("", "x", "os:system", "../../../etc/passwd", "a" * 100_000, "\ud800", "\x00", "\u202e", "null", "nan"),
-    *([], {}, [[]], [None], [1, 2, 3], ["x"], {"x": 1}, [0.1] * 10_000),
-    *(DEEP, HUGE, BEYOND, float("nan"), float("inf")),
-)
-
-
-def places(content: Any, here: Path_ = ()) -> Iterator[Path_]:
-    """The path of every entry."""
-    if isinstance(content, dict):
-        entries: Any = content.items()
-    elif isinstance(content, list):
-        entries = enumerate(content[:FIRST])
-    else:
-        return
-    for name, value in entries:
-        yield (*here, name)
-        yield from places(value, (*here, name))
-
-
-def at(content: Any, place: Path_) -> Any:
-    for name in place:
-        content = content[name]
-    return content
-
-
-def replaced(content: Any, place: Path_, value: Any) -> Any:
-    changed = copy.deepcopy(content)
-    at(changed, place[:-1])[place[-1]] = value
-    return changed
-
-
-def without(content: Any, place: Path_) -> Any:
-    changed = copy.deepcopy(content)
-    del at(changed, place[:-1])[place[-1]]
-    return changed
-
-
-def as_text(content: Any) -> bytes:
-    text = json.dumps(content)
-    for word, raw in ((DEEP, "[" * 10_000 + "]" * 10_000), (HUGE, "1" + "0" * 400), (BEYOND, "1e999")):
-        text = text.replace(f'"{word}"', raw)
-    return text.encode()
-
-
-def opened(content: Any) -> Any:
-    """JSON texts within JSON, as objects: Minari keeps spaces and environments so."""
-    if isinstance(content, dict):
-        return {name: _inner(value) if isinstance(value, str) else opened(value) for name, value in content.items()}
-    return content
-
-
-def closed(content: Any, like: Any) -> Any:
-    """The other way round; `like` tells where there was a text."""
-    if not isinstance(content, dict) or not isinstance(like, dict):
-        return content
-    return {
-        name: as_text(value).decode() if isinstance(like.get(name), str) and isinstance(value, dict | list) else value
-        for name, value in content.items()
-    }
-
-
-def _inner(text: str) -> Any:
-    with contextlib.suppress(ValueError):
-        found = json.loads(text)
-        if isinstance(found, dict):
-            return found
-    return text
+from tests.hostile.hdf5_tricks import HDF5
+from tests.hostile.json_places import VALUES, as_text, at, closed, opened, places, replaced, without
 
 
 def damage(path: Path, chance: random.Random) -> str:
@@ -243,85 +164,3 @@ def hdf5(path: Path, chance: random.Random) -> str:
         with contextlib.suppress(KeyError):
             HDF5[way](file, group, part, path)
     return f"{part}: {way}"
-
-
-def _put(group: h5py.Group, part: str, *arguments: Any, **more: Any) -> None:
-    del group[part]
-    group.create_dataset(part, *arguments, **more)
-
-
-def _group(file: Any, group: Any, part: str, path: Path) -> None:
-    del group[part]
-    group.create_group(part)
-
-
-def _soft(file: Any, group: Any, part: str, path: Path) -> None:
-    del group[part]
-    group[part] = h5py.SoftLink(f"{group.name}/{part}")
-
-
-def _external(file: Any, group: Any, part: str, path: Path) -> None:
-    del group[part]
-    group[part] = h5py.ExternalLink("/etc/passwd", "/")
-
-
-def _virtual(file: Any, group: Any, part: str, path: Path) -> None:
-    shape = group[part].shape
-    del group[part]
-    layout = h5py.VirtualLayout(shape, "f4")
-    layout[...] = h5py.VirtualSource("/etc/passwd", "x", shape)
-    group.create_virtual_dataset(part, layout)
-
-
-def _many_links(file: Any, group: Any, part: str, path: Path) -> None:
-    """Ten thousand episodes, all of them the same one."""
-    for number in range(len(file), 10_000):
-        file[f"episode_{number}"] = group
-    metadata = path.parent / "metadata.json"
-    with contextlib.suppress(ValueError, OSError):
-        metadata.write_text(json.dumps({**json.loads(metadata.read_text()), "total_episodes": 10_000}))
-
-
-def _attribute(file: Any, group: Any, part: str, path: Path) -> None:
-    group.attrs["seed"] = -1
-    group.attrs["source"] = np.array([1, 2])
-    group.attrs["teacher"] = np.zeros(2, [("a", "i4")])
-
-
-def _reference(file: Any, group: Any, part: str, path: Path) -> None:
-    kind = h5py.ref_dtype
-    _put(group, part, data=np.array([group.ref] * 3, kind), dtype=kind)
-
-
-HDF5: dict[str, Callable[[Any, Any, str, Path], None]] = {
-    "a group": _group,
-    "missing": lambda file, group, part, path: group.__delitem__(part),
-    "no episode": lambda file, group, part, path: file.__delitem__(group.name),
-    "episode is an array": lambda file, group, part, path: _put(file, group.name, data=np.zeros(3)),
-    "scalar": lambda file, group, part, path: _put(group, part, data=1.0),
-    "nothing": lambda file, group, part, path: _put(group, part, data=h5py.Empty("f4")),
-    "no rows": lambda file, group, part, path: _put(group, part, data=np.zeros((0, 4))),
-    "bytes": lambda file, group, part, path: _put(group, part, data=np.array([b"abc"] * 3)),
-    "words": lambda file, group, part, path: _put(group, part, data=["a", "b"], dtype=h5py.string_dtype()),
-    "compound": lambda file, group, part, path: _put(group, part, data=np.zeros(3, [("a", "f4"), ("b", "i4")])),
-    "complex": lambda file, group, part, path: _put(group, part, data=np.zeros((3, 4), complex)),
-    "lists": lambda file, group, part, path: _put(group, part, (3,), dtype=h5py.vlen_dtype(np.float32)),
-    "reference": _reference,
-    "wide": lambda file, group, part, path: _put(group, part, data=np.zeros((len(group[part]), 5000))),
-    "flat": lambda file, group, part, path: _put(group, part, data=np.zeros(len(group[part]))),
-    "cube": lambda file, group, part, path: _put(group, part, data=np.zeros((len(group[part]), 2, 2))),
-    "longer": lambda file, group, part, path: _put(group, part, data=np.zeros((len(group[part]) + 1, 4))),
-    "not a number": lambda file, group, part, path: _put(group, part, data=np.full(group[part].shape, np.nan)),
-    "huge numbers": lambda file, group, part, path: _put(group, part, data=np.full(group[part].shape, 1e308)),
-    "10^14 rows": lambda file, group, part, path: _put(group, part, (10**14, 4), "f4", chunks=(1024, 4)),
-    "10^10 rows": lambda file, group, part, path: _put(
-        group, part, (10**10,), "f4", chunks=(1024,), compression="gzip"
-    ),
-    "bomb": lambda file, group, part, path: _put(group, part, data=np.zeros(10**7), compression="gzip"),
-    "elsewhere": lambda file, group, part, path: _put(group, part, (8,), "u1", external=[("/etc/passwd", 0, 8)]),
-    "soft link": _soft,
-    "external link": _external,
-    "virtual": _virtual,
-    "many links": _many_links,
-    "attributes": _attribute,
-}

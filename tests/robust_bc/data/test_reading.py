@@ -24,7 +24,7 @@ from robust_bc.data.tensor_files import Expected, read_sealed_tensors, read_tens
 from robust_bc.errors import DamagedFileError, RobustBCError
 from robust_bc_demos.datasets import local_datasets
 from robust_bc_demos.summary import summarise
-from tests.hostile.mutations import HDF5
+from tests.hostile.hdf5_tricks import HDF5
 
 
 @dataclass(frozen=True)
