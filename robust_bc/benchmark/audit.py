@@ -104,8 +104,11 @@ class AuditPlan:
             raise RobustBCError(f"--returns fits policies to what '{RETURNS_OF}' keeps; name it among the detectors.")
 
     def units(self) -> list[tuple[str, int]]:
-        """Task and seed: their mixes have episodes in common, so that one process makes all of them."""
-        return [(task, seed) for task in self.tasks for seed in self.seeds]
+        """Task and seed: their mixes have episodes in common, so that one process makes all of them.
+
+        Seed by seed, so that a run that was stopped has some seeds of every task.
+        """
+        return [(task, seed) for seed in self.seeds for task in self.tasks]
 
     def keys(self, task: str, seed: int) -> Iterator[Key]:
         """The cells of a unit, those of a mix side by side."""
