@@ -111,6 +111,7 @@ def page(table: pandas.DataFrame) -> str:
     if len(pairs):
         parts += ["## Single pairs, as in the paper", *_of_pairs(pairs)]
     parts += [Path(__file__).with_name("audit_limits.md").read_text(), "## What each part is worth", PARTS]
+    table = compared(table)
     for group in GROUPS:
         found = table[(table.group == group) & (table.metric == "auroc")]
         parts += _section(f"Mean AUROC, {group.lower()} tasks", found, _grid(found, "task", "detector"))
@@ -121,6 +122,12 @@ def page(table: pandas.DataFrame) -> str:
             _grid(gone, "detector", "metric"),
         )
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def compared(table: pandas.DataFrame) -> pandas.DataFrame:
+    """The mixes on which every detector was measured: all of them see the same ones."""
+    mixes = table.groupby(["task", "kind", "rate", "seed"], dropna=False)
+    return table[mixes.detector.transform("nunique") == table.detector.nunique()]
 
 
 def at_a_glance(table: pandas.DataFrame) -> list[str]:
@@ -136,7 +143,7 @@ def at_a_glance(table: pandas.DataFrame) -> list[str]:
             _metric(mine, "dropped_bad"),
             _metric(mine, "dropped_good"),
         )
-        alarms = _of_clean(_metric(mine, "false_alarm")).value
+        alarms = _metric(mine[mine.kind == "clean"], "false_alarm").value
         cells = {
             "places with a mean AUROC of 0.98 or more": _count(_by(auroc, ["task", "kind"]) >= GOOD_AUROC),
             "mixes with a rate within 5 points": _count(_within(rates[rates.kind != "clean"])),
@@ -170,10 +177,6 @@ def _within(rates: pandas.DataFrame) -> pandas.Series:
     return (rates.estimated_rate - rates.true_rate).abs() <= WITHIN + 1e-9
 
 
-def _of_clean(table: pandas.DataFrame) -> pandas.DataFrame:
-    return table[table.kind == "clean"]
-
-
 def _metric(table: pandas.DataFrame, name: str) -> pandas.DataFrame:
     return table[table.metric == name]
 
@@ -182,7 +185,7 @@ def _of_group(table: pandas.DataFrame) -> list[str]:
     """All tables of the audit on some tasks."""
     auroc = table[table.metric == "auroc"]
     rates = wide(table, ["estimated_rate", "true_rate"])
-    clean = _of_clean(_metric(table, "false_alarm"))
+    clean = _metric(table[table.kind == "clean"], "false_alarm")
     undecided, ranks = table[table.metric == "undecided"], table[table.metric.str.startswith("spearman")]
     returns, worse = shares_of_oracle(table), harm(table)
     bad, good = (table[table.metric == name] for name in ("dropped_bad", "dropped_good"))

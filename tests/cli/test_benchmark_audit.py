@@ -172,6 +172,12 @@ def page_script() -> Any:
     return module
 
 
+def test_detectors_are_compared_on_the_mixes_that_all_have_seen() -> None:
+    cells = [("audit", 0.1), ("audit", 0.3), ("loss", 0.3)]
+    table = pandas.DataFrame([("pendulum", "flip", rate, 0, name) for name, rate in cells], columns=list(COLUMNS[:5]))
+    assert page_script().compared(table).rate.tolist() == [0.3, 0.3]
+
+
 def test_the_page_by_hand(tmp_path: Path) -> None:
     def rows(kind: str, rate: float | None, seed: int, **numbers: float) -> list[tuple[Any, ...]]:
         return [("pendulum", kind, rate, seed, "audit", metric, value) for metric, value in numbers.items()]
