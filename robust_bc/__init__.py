@@ -3,37 +3,37 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from robust_bc.version import __version__
 
 if TYPE_CHECKING:
     from robust_bc.auditing.audits import audit as audit
     from robust_bc.auditing.results import Audit as Audit
     from robust_bc.auditing.storage import load_audit as load_audit
-    from robust_bc.demonstrations import Demonstrations as Demonstrations
+    from robust_bc.data.demonstrations import Demonstrations as Demonstrations
     from robust_bc.errors import RobustBCError as RobustBCError
     from robust_bc.evaluation.evaluating import evaluate as evaluate
     from robust_bc.evaluation.evaluating import evaluate_fleet as evaluate_fleet
     from robust_bc.evaluation.results import Evaluation as Evaluation
-    from robust_bc.fitting import fit as fit
-    from robust_bc.fitting import fit_fleet as fit_fleet
     from robust_bc.methods import method_names as method_names
-    from robust_bc.policy import Policy as Policy
-    from robust_bc.policy_files import load_policy as load_policy
+    from robust_bc.policies.files import load_policy as load_policy
+    from robust_bc.policies.policy import Policy as Policy
+    from robust_bc.training.fitting import fit as fit
+    from robust_bc.training.fitting import fit_fleet as fit_fleet
 
 # Loaded on first use: importing torch takes two seconds, and `robust-bc --help` should not wait for it.
 _EXPORTS = {
     "Audit": "robust_bc.auditing.results",
-    "Demonstrations": "robust_bc.demonstrations",
+    "Demonstrations": "robust_bc.data.demonstrations",
     "Evaluation": "robust_bc.evaluation.results",
-    "Policy": "robust_bc.policy",
+    "Policy": "robust_bc.policies.policy",
     "RobustBCError": "robust_bc.errors",
     "audit": "robust_bc.auditing.audits",
     "evaluate": "robust_bc.evaluation.evaluating",
     "evaluate_fleet": "robust_bc.evaluation.evaluating",
-    "fit": "robust_bc.fitting",
-    "fit_fleet": "robust_bc.fitting",
+    "fit": "robust_bc.training.fitting",
+    "fit_fleet": "robust_bc.training.fitting",
     "load_audit": "robust_bc.auditing.storage",
-    "load_policy": "robust_bc.policy_files",
+    "load_policy": "robust_bc.policies.files",
     "method_names": "robust_bc.methods",
 }
 

@@ -19,7 +19,7 @@ from scipy import stats
 
 from robust_bc.benchmark.audit_measures import LEARNER, MOST_PAIRS, ROLLOUTS
 from robust_bc.benchmark.figures import save_figure
-from robust_bc.files import write_whole
+from robust_bc.system.files import write_whole
 from robust_bc_envs.tasks import CARDS
 
 GROUPS = ("Test", "Development")

@@ -12,7 +12,7 @@ import torch
 
 from robust_bc import Demonstrations, fit, fit_fleet
 from robust_bc.benchmark.comparisons import Comparison, fastest, report
-from robust_bc.fitting import FitPlan
+from robust_bc.training.fitting import FitPlan
 
 STEPS = 200
 MEMBERS = 20

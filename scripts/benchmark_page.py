@@ -26,8 +26,8 @@ from robust_bc.benchmark.figures import save_figure
 from robust_bc.cli import benchmark_driving, benchmark_mujoco
 from robust_bc.cli.arguments import parse
 from robust_bc.cli.benchmark_control import ControlRequest, Finished, complete
-from robust_bc.files import write_whole
 from robust_bc.report import Lines, lines_png, table_as_markdown
+from robust_bc.system.files import write_whole
 
 Arguments = TypeVar("Arguments")
 DOCS = Path("docs")

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from robust_bc import fit
 from robust_bc.benchmark.figures import save_figure
 from robust_bc.benchmark.functions import get_function, uniform_outliers
-from robust_bc.gaussian_processes.figures import add_colour_bar, draw_pair_trust
+from robust_bc.benchmark.pair_trust import add_colour_bar, draw_pair_trust
 
 OUT = Path("docs/gaussian-processes.png")
 METHODS, RATE, SEED = ("lgpr", "rgpr"), 0.2, 0

@@ -26,7 +26,7 @@ from robust_bc.benchmark.housing_settings import (
     mean_error,
 )
 from robust_bc.cli.run_once import run_once
-from robust_bc.files import write_whole
+from robust_bc.system.files import write_whole
 
 COMMAND = "robust-bc benchmark housing --seeds 10"
 DOCS, RUNS = Path("docs"), Path("runs/docs/housing")

@@ -18,7 +18,7 @@ import tyro
 
 from robust_bc.cli.arguments import Names
 from robust_bc.errors import RobustBCError
-from robust_bc.files import write_json
+from robust_bc.system.files import write_json
 from robust_bc_demos.drivers import STYLES, ScriptedDriver
 from robust_bc_demos.measuring import measure
 from robust_bc_demos.network_teacher import CARD_FILE

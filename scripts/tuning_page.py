@@ -12,8 +12,8 @@ import torch
 import tyro
 
 from robust_bc.benchmark.tuning import EARLY, FIRST_SEED, RATES, TRIALS, Trial, run_tuning
-from robust_bc.files import write_whole
 from robust_bc.methods import method_names
+from robust_bc.system.files import write_whole
 
 INTRODUCTION = """# How settings were chosen
 

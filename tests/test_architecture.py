@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import json
 import subprocess
 import sys
@@ -42,29 +43,36 @@ def test_dependencies_point_one_way(package: str) -> None:
         assert not imported(path) & forbidden, path
 
 
-def test_nothing_that_fitting_needs_imports_fitting() -> None:
-    """Cleaning makes `fitting` import the audit; neither it nor what it needs may import back, in a function either."""
-    core = PACKAGES["robust_bc"]
+def modules_named(path: Path, modules: set[str]) -> set[str]:
+    """Modules that a file imports, anywhere in it, or names in a string, as a registry does."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
+            names.add(node.value.partition(":")[0])
+    return names & modules
 
-    def needed(path: Path) -> set[Path]:
-        names: set[str] = set()
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                names |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-        places = [core.parent / name.replace(".", "/") for name in names if name.startswith("robust_bc.")]
-        found = {place.with_suffix(".py") for place in places} | {place / "__init__.py" for place in places}
-        return {place for place in found if place.exists()}
 
-    start, seen = core / "fitting.py", set[Path]()
-    waiting = needed(start)
-    while waiting:
-        path = waiting.pop()
-        seen.add(path)
-        waiting |= needed(path) - seen
-    assert core / "auditing" / "audits.py" in seen
-    assert start not in seen
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_cycle_of_imports(package: str) -> None:
+    """Neither of modules nor of the folders in a package, also none hidden in a string or in a function."""
+    root = PACKAGES[package]
+    paths = {
+        ".".join([package, *path.relative_to(root).with_suffix("").parts]).removesuffix(".__init__"): path
+        for path in root.rglob("*.py")
+    }
+    needs = {name: modules_named(path, set(paths)) - {name} for name, path in paths.items()}
+    del needs[package]  # it names what is public, and nothing may import it
+    assert not [name for name, needed in needs.items() if package in needed]
+    graphlib.TopologicalSorter(needs).prepare()  # raises CycleError, and names the cycle
+    folders: dict[str, set[str]] = {}
+    for name, needed in needs.items():
+        mine = name.split(".")[1]
+        folders.setdefault(mine, set()).update({other.split(".")[1] for other in needed} - {mine})
+    graphlib.TopologicalSorter(folders).prepare()
 
 
 @pytest.mark.parametrize("package", PACKAGES)

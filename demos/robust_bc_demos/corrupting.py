@@ -10,7 +10,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc.rollouts import Episode
+from robust_bc.evaluation.rollouts import Episode
 from robust_bc_demos.teachers import Teacher, limits, random_actions
 
 COPIES = 3

@@ -25,9 +25,9 @@ from robust_bc.data.minari_demonstrations import LABELS_FILE
 from robust_bc.data.minari_files import datasets_root
 from robust_bc.data.minari_metadata import METADATA_FILE, read_metadata
 from robust_bc.errors import RobustBCError
-from robust_bc.files import write_whole
-from robust_bc.interrupts import interrupts_held
-from robust_bc.rollouts import Episode
+from robust_bc.evaluation.rollouts import Episode
+from robust_bc.system.files import write_whole
+from robust_bc.system.interrupts import interrupts_held
 from robust_bc_envs.tasks import Task
 
 AUTHOR = "robust-bc"

@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from robust_bc.rollouts import Actor
+from robust_bc.evaluation.rollouts import Actor
 from robust_bc_demos.teachers import half_range, limits
 
 NOISE = 0.7

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from robust_bc.auditing.results import Audit
 from robust_bc.auditing.sources import UNKNOWN, source_of
 from robust_bc.auditing.wording import reason
+from robust_bc.data.fingerprints import pairs_digest
 from robust_bc.data.minari_demonstrations import has_labels, read_labels, read_minari, read_noise
 from robust_bc.data.minari_files import RecordedDataset, StoredEpisode, open_minari
 from robust_bc.errors import RobustBCError
-from robust_bc.rollouts import Episode
-from robust_bc.training.checkpoint import pairs_digest
+from robust_bc.evaluation.rollouts import Episode
 from robust_bc_demos.carried_over import history, infos_between, origin
 from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, write_dataset
 from robust_bc_envs.tasks import CARDS

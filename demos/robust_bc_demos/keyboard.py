@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.metrics import metric_of
-from robust_bc.rollouts import Episode, episode_seeds
+from robust_bc.evaluation.metrics import metric_of
+from robust_bc.evaluation.rollouts import Episode, episode_seeds
 from robust_bc_demos.datasets import Recorded
 from robust_bc_envs.drawing_panels import Tone
 from robust_bc_envs.lane_env import LaneDriving

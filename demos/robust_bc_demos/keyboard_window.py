@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robust_bc.interrupts import interrupts_held, stop_requests
+from robust_bc.system.interrupts import interrupts_held, stop_requests
 from robust_bc_demos.keyboard import TONES, Key, Session
 from robust_bc_envs.drawing import RoadView
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from robust_bc.errors import RobustBCError
-from robust_bc.seeding import check_seed
+from robust_bc.system.seeding import check_seed
 from robust_bc_demos.disturbing import check_disturbance
 from robust_bc_demos.mixing import GRADED, check_mix
 from robust_bc_envs.tasks import Task

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robust_bc.data.minari_demonstrations import has_labels
 from robust_bc.data.minari_files import RecordedDataset, open_minari
 from robust_bc.errors import RobustBCError
-from robust_bc.rollouts import Actor, Episode, batch_size, episode_seeds, roll_out
+from robust_bc.evaluation.rollouts import Actor, Episode, batch_size, episode_seeds, roll_out
 from robust_bc_demos.corrupting import cut, misaligned
 from robust_bc_demos.disturbing import ShakenHand
 from robust_bc_demos.faults import Delayed, Noisy, Stuck, draw_actuator, graded_noise

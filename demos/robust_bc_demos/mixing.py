@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc.rollouts import Episode
+from robust_bc.evaluation.rollouts import Episode
 from robust_bc_demos.corrupting import Corrupter
 
 EXECUTED = ("rollout", "medium", "noisy", "delayed", "stuck")

@@ -20,7 +20,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from robust_bc.data.tensor_files import Expected, read_sealed_tensors, sealed_tensors
 from robust_bc.errors import DamagedFileError, RobustBCError
-from robust_bc.files import write_whole
+from robust_bc.system.files import write_whole
 from robust_bc_demos.network_teacher import NetworkTeacher
 from robust_bc_demos.sb3_worlds import BatchVecEnv
 from robust_bc_demos.stopping import Enough, StopWhenGoodEnough

@@ -15,7 +15,7 @@ from robust_bc.auditing.sources import source_of
 from robust_bc.data.minari_demonstrations import has_labels, read_labels
 from robust_bc.data.minari_files import StoredEpisode, open_minari
 from robust_bc.errors import RobustBCError
-from robust_bc.files import write_whole
+from robust_bc.system.files import write_whole
 from robust_bc_demos.teachers import limits
 
 BINS = 24

@@ -15,10 +15,10 @@ from scipy.special import ndtri
 
 from robust_bc.data.json_files import parse_json, read_json
 from robust_bc.errors import RobustBCError
-from robust_bc.rollouts import Actor
+from robust_bc.evaluation.rollouts import Actor
 from robust_bc_demos.drivers import STYLES, ScriptedDriver
 from robust_bc_demos.network_teacher import CARD_FILE, NetworkTeacher, load_network_teacher, read_card
-from robust_bc_envs import LANE_DRIVING
+from robust_bc_envs.names import LANE_DRIVING
 from robust_bc_envs.tasks import Task
 
 SHIPPED = Path(__file__).parent / "shipped"
@@ -133,7 +133,7 @@ def find_teacher(
     if (path / CARD_FILE).is_file():
         return _fits(load_network_teacher(path), observation_space, action_space)
     if any((place / "config.json").is_file() for place in (path, path / "policy")):
-        from robust_bc.policy_files import load_policy
+        from robust_bc.policies.files import load_policy
 
         policy = load_policy(path)
         _same_size(str(path), "observations", policy.observation_size, observation_space)

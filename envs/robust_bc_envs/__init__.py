@@ -10,7 +10,7 @@ from typing import Any
 
 from gymnasium.envs.registration import register, registry
 
-LANE_DRIVING = "RobustBC/LaneDriving-v0"
+from robust_bc_envs.names import LANE_DRIVING
 
 if LANE_DRIVING not in registry:
     register(

@@ -10,11 +10,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.wrappers.vector import TransformReward
 
 from robust_bc.errors import RobustBCError
-from robust_bc.guarding import Guard
-from robust_bc.worlds import boxes as boxes
-from robust_bc_envs import LANE_DRIVING
+from robust_bc.evaluation.guarding import Guard
+from robust_bc.evaluation.worlds import boxes as boxes
 from robust_bc_envs.lane_batch import LaneDrivingBatch
 from robust_bc_envs.mujoco_batch import MujocoBatch
+from robust_bc_envs.names import LANE_DRIVING
 from robust_bc_envs.quiet import quiet_mujoco
 from robust_bc_envs.tasks import Task
 

@@ -11,9 +11,9 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from robust_bc.data.recording import Episode
 from robust_bc.errors import RobustBCError
-from robust_bc.guarding import reason_of
-from robust_bc.recording import Episode
+from robust_bc.evaluation.guarding import reason_of
 
 if TYPE_CHECKING:
     from robust_bc_envs.tasks import Task

@@ -17,9 +17,9 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from robust_bc.data.minari_metadata import RecordedEnvironment
 from robust_bc.errors import RobustBCError
-from robust_bc.guarding import Guard, reason_of
-from robust_bc_envs import LANE_DRIVING
+from robust_bc.evaluation.guarding import Guard, reason_of
 from robust_bc_envs.batches import make_batch
+from robust_bc_envs.names import LANE_DRIVING
 from robust_bc_envs.quiet import quiet_mujoco
 from robust_bc_envs.tasks import Task
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from gymnasium.utils import seeding
 
+from robust_bc.data.recording import Episode
 from robust_bc.errors import RobustBCError
-from robust_bc.recording import Episode
 from robust_bc_envs.lane_env import make_settings
 from robust_bc_envs.lane_worlds import LaneWorlds
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from robust_bc.metrics import Metric, Reference
+from robust_bc.evaluation.metrics import Metric, Reference
 
 
 @dataclass(frozen=True)

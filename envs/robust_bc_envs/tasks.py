@@ -7,7 +7,7 @@ import importlib
 import gymnasium as gym
 
 from robust_bc.errors import RobustBCError
-from robust_bc.metrics import Metric, Reference
+from robust_bc.evaluation.metrics import Metric, Reference
 from robust_bc_envs.task_cards import PPOSettings as PPOSettings
 from robust_bc_envs.task_cards import Task as Task
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from gymnasium.vector import VectorEnv
 
-from robust_bc.rollouts import LARGEST_BATCH
-from robust_bc.worlds import World
-from robust_bc_envs import LANE_DRIVING
+from robust_bc.evaluation.rollouts import LARGEST_BATCH
+from robust_bc.evaluation.worlds import World
 from robust_bc_envs.batches import make_batch
 from robust_bc_envs.mujoco_batch import MujocoBatch
+from robust_bc_envs.names import LANE_DRIVING
 from robust_bc_envs.tasks import find_task
 
 BATCHED_SLOTS = 1000

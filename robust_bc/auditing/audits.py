@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from robust_bc.auditing.checks import run_checks
 from robust_bc.auditing.estimates import Estimate
 from robust_bc.auditing.findings import Finding
-from robust_bc.auditing.pooling import Grouping
+from robust_bc.auditing.judging.checks import run_checks
+from robust_bc.auditing.judging.pooling import Grouping
+from robust_bc.auditing.judging.scaled import Flags, Floats, Scaled
+from robust_bc.auditing.judging.single_pairs import judge_single_pairs
+from robust_bc.auditing.judging.verdict import Judged, cannot_tell, judge_episodes
 from robust_bc.auditing.results import Audit
-from robust_bc.auditing.scaled import Flags, Floats, Scaled
 from robust_bc.auditing.settings import AuditSettings
-from robust_bc.auditing.single_pairs import judge_single_pairs
-from robust_bc.auditing.verdict import Judged, cannot_tell, judge_episodes
-from robust_bc.demonstrations import Demonstrations
+from robust_bc.data.demonstrations import Demonstrations
+from robust_bc.data.fingerprints import pairs_digest
 from robust_bc.errors import RobustBCError
-from robust_bc.seeding import check_seed
-from robust_bc.training.checkpoint import pairs_digest
+from robust_bc.system.seeding import check_seed
 
 CHECKING = 0.2
 """Share of an audit's progress that the checks have."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from robust_bc.auditing.agreement import Agreement
+from robust_bc.auditing.judging.agreement import Agreement
+from robust_bc.auditing.judging.scaled import Floats
 from robust_bc.auditing.results import Audit
-from robust_bc.auditing.scaled import Floats
 from robust_bc.auditing.tables import TONES, episode_table, finding_table, pair_table, source_table
 from robust_bc.auditing.truth import Truth
 from robust_bc.auditing.windows import STEPS, Window, course, worst_windows

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.auditing.agreement import Agreement
 from robust_bc.auditing.estimates import Estimate as Estimate
 from robust_bc.auditing.findings import Finding
-from robust_bc.auditing.pooling import Grouping, pooled
-from robust_bc.auditing.scaled import Flags, Floats
+from robust_bc.auditing.judging.agreement import Agreement
+from robust_bc.auditing.judging.pooling import Grouping, pooled
+from robust_bc.auditing.judging.scaled import Flags, Floats
 from robust_bc.auditing.settings import AuditSettings
-from robust_bc.demonstrations import MINIMUM_PAIRS, episode_numbers
+from robust_bc.data.demonstrations import MINIMUM_PAIRS, episode_numbers
 from robust_bc.errors import RobustBCError
 
 if TYPE_CHECKING:

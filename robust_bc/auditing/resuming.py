@@ -14,19 +14,19 @@ import numpy as np
 
 from robust_bc.auditing import REVISION
 from robust_bc.auditing.audits import CHECKING, Progress, assemble, audit_settings, judge
-from robust_bc.auditing.checks import run_checks
 from robust_bc.auditing.findings import Finding
+from robust_bc.auditing.judging.checks import run_checks
+from robust_bc.auditing.judging.verdict import Judged
 from robust_bc.auditing.results import Audit
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.auditing.storage import AGREEMENT, PREFIX, agreement_tensors, load_audit, read_agreement
-from robust_bc.auditing.verdict import Judged
+from robust_bc.data.demonstrations import Demonstrations
+from robust_bc.data.fingerprints import pairs_digest
 from robust_bc.data.json_files import as_typed, read_json, sealed, unsealed
 from robust_bc.data.tensor_files import Expected, read_sealed_tensors, sealed_tensors
-from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import DamagedFileError
-from robust_bc.files import as_json, write_whole
-from robust_bc.seeding import check_seed
-from robust_bc.training.checkpoint import pairs_digest
+from robust_bc.system.files import as_json, write_whole
+from robust_bc.system.seeding import check_seed
 
 CHECKS_FILE, JUDGED_FILE = "unfinished-checks.json", "unfinished-judged.safetensors"
 EPISODES, PAIRS = ("episode_clean", "scores", "known"), ("conflict",)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.plain_text import writable
+from robust_bc.system.plain_text import writable
 
 if TYPE_CHECKING:
     from robust_bc.data.minari_files import RecordedDataset

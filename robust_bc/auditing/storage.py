@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from robust_bc.auditing.agreement import Agreement
 from robust_bc.auditing.estimates import Estimate
 from robust_bc.auditing.findings import Finding
+from robust_bc.auditing.judging.agreement import Agreement
 from robust_bc.auditing.page import audit_page
 from robust_bc.auditing.results import Audit
 from robust_bc.auditing.settings import AuditSettings

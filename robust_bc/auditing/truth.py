@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robust_bc.auditing.judging.scaled import Floats
 from robust_bc.auditing.results import Audit
-from robust_bc.auditing.scaled import Floats
 from robust_bc.errors import RobustBCError
 
 CORRUPT_FROM = 0.5

@@ -9,7 +9,7 @@ import numpy as np
 
 from robust_bc.auditing.results import Audit
 from robust_bc.errors import RobustBCError
-from robust_bc.files import write_whole
+from robust_bc.system.files import write_whole
 
 ENDINGS = (".parquet", ".csv")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robust_bc.auditing.judging.scaled import Flags, Floats, Places
 from robust_bc.auditing.results import Audit
-from robust_bc.auditing.scaled import Flags, Floats, Places
 
 STEPS = 10
 """A window has so many steps, or all of an episode that has fewer."""

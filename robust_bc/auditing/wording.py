@@ -8,7 +8,7 @@ from pathlib import Path
 
 from robust_bc.auditing.results import Audit, EpisodeRow, Estimate
 from robust_bc.auditing.truth import Truth
-from robust_bc.plain_text import visible
+from robust_bc.system.plain_text import visible
 
 COLUMNS = 80
 """Width of what `print(audit)` shows."""

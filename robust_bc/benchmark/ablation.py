@@ -16,8 +16,8 @@ from robust_bc.benchmark.functions import FUNCTIONS, get_function, grid, root_me
 from robust_bc.benchmark.rows import Row, summarise
 from robust_bc.benchmark.synthetic import ShareCallback
 from robust_bc.benchmark.teachers import HOWS, make_teacher_task
-from robust_bc.demonstrations import Demonstrations
-from robust_bc.policy import Policy
+from robust_bc.data.demonstrations import Demonstrations
+from robust_bc.policies.policy import Policy
 
 TEACHER = "teacher"
 CLEAN = "clean"

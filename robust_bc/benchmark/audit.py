@@ -16,13 +16,13 @@ from robust_bc.benchmark.audit_measures import LEARNT_BY, RETURNS, Returns, meas
 from robust_bc.benchmark.cell_cache import CellCache
 from robust_bc.benchmark.detectors import DETECTORS, PARTS, detect
 from robust_bc.errors import RobustBCError
-from robust_bc.seeding import check_seed
+from robust_bc.system.seeding import check_seed
 
 if TYPE_CHECKING:
     import pandas
 
-    from robust_bc.auditing.scaled import Floats
-    from robust_bc.demonstrations import Demonstrations
+    from robust_bc.auditing.judging.scaled import Floats
+    from robust_bc.data.demonstrations import Demonstrations
 
 FORMAT = 1
 """Of a cell. Whoever changes what its numbers mean, or a simple detector, counts it up."""

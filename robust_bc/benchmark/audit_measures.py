@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from robust_bc.auditing.pooling import Grouping
-from robust_bc.auditing.scaled import Flags, Floats
+from robust_bc.auditing.judging.pooling import Grouping
+from robust_bc.auditing.judging.scaled import Flags, Floats
 from robust_bc.benchmark.cell_cache import CellCache
 from robust_bc.benchmark.detectors import Detection
-from robust_bc.demonstrations import Demonstrations
+from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 
 BAD_FROM = 0.5
@@ -104,7 +104,7 @@ class Returns:
     def of(self, task: str, sets: dict[str, Demonstrations], seed: int) -> dict[str, float]:
         """By name, for pairs of the same names."""
         from robust_bc.evaluation.evaluating import evaluate_fleet
-        from robust_bc.fitting import fit
+        from robust_bc.training.fitting import fit
 
         drawn = {name: draw(pairs, seed) for name, pairs in sets.items()}
         keys = {name: ReturnKey(task, _digest(pairs)) for name, pairs in drawn.items()}

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from robust_bc.data.json_files import as_typed, read_json, sealed, unsealed
 from robust_bc.errors import DamagedFileError
-from robust_bc.files import is_aside_of, write_all_whole
-from robust_bc.interrupts import interrupts_held
+from robust_bc.system.files import is_aside_of, write_all_whole
+from robust_bc.system.interrupts import interrupts_held
 
 
 class Placed(Protocol):

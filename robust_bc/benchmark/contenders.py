@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from robust_bc.demonstrations import Demonstrations
+from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
-from robust_bc.fitting import Progress, fit_fleet
 from robust_bc.methods import check_method, get_method, method_names
 from robust_bc.methods.network import NetworkMethod, NetworkSettings
-from robust_bc.policy import Policy
+from robust_bc.policies.policy import Policy
+from robust_bc.training.fitting import Progress, fit_fleet
 
 ORACLE, ORACLE_METHOD = "oracle", "mlp"
 """The row that every table carries: plain least squares on the clean pairs of the same mix."""

@@ -9,10 +9,10 @@ from robust_bc.benchmark.contenders import ORACLE
 from robust_bc.benchmark.control_cells import CLEAN, EXPERT, Cache, Cell, Key
 from robust_bc.benchmark.control_plan import ControlPlan, Source
 from robust_bc.benchmark.control_units import Evaluate, Progress, compute_expert, compute_unit
-from robust_bc.demonstrations import Demonstrations
-from robust_bc.devices import resolve_device
+from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.evaluation.evaluating import evaluate_fleet
-from robust_bc.policy import Policy
+from robust_bc.policies.policy import Policy
+from robust_bc.system.devices import resolve_device
 
 CELLS_FOLDER, POLICIES_FOLDER = "cells", "policies"
 

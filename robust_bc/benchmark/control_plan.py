@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-import robust_bc
 from robust_bc.auditing import REVISION
 from robust_bc.benchmark.contenders import ORACLE, ORACLE_METHOD, find_contender
 from robust_bc.benchmark.control_cells import CLEAN, EXPERT, FORMAT, Key
-from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
+from robust_bc.data.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.methods import get_method
-from robust_bc.seeding import check_seed
+from robust_bc.system.seeding import check_seed
+from robust_bc.version import __version__
 
 EVALUATION_SEED = 1_000_000
 """Of the episodes that every policy is measured in, apart from the seeds with which teachers make demonstrations."""
@@ -103,7 +103,7 @@ class ControlPlan:
         """All that a cell depends on."""
         common = {
             "format": FORMAT,
-            "version": robust_bc.__version__,
+            "version": __version__,
             "task": key.task,
             "settings": dict(self.settings),
             "demonstrations": dict(mark),

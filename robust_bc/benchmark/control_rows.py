@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from robust_bc.benchmark.contenders import ORACLE
 from robust_bc.benchmark.control_cells import EXPERT, Cell, Key
 from robust_bc.benchmark.control_plan import ControlPlan
+from robust_bc.evaluation.metrics import Metric
 from robust_bc.evaluation.statistics import CONFIDENCE, mean_interval, rate_interval
-from robust_bc.metrics import Metric
 
 Array = NDArray[np.float64]
 

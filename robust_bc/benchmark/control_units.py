@@ -13,14 +13,14 @@ from robust_bc.benchmark.cell_cache import now
 from robust_bc.benchmark.contenders import find_contender
 from robust_bc.benchmark.control_cells import EXPERT, Cell, Key, LearningCurve, PairCorrelations
 from robust_bc.benchmark.control_plan import EVALUATION_SEED, ControlPlan
-from robust_bc.demonstrations import Demonstrations
+from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.evaluating import evaluate_fleet
 from robust_bc.evaluation.results import Evaluation
-from robust_bc.fitting import fit_fleet
 from robust_bc.methods import get_method
 from robust_bc.methods.network import NetworkSettings
-from robust_bc.policy import Policy
+from robust_bc.policies.policy import Policy
+from robust_bc.training.fitting import fit_fleet
 
 CURVE_POINTS = 50
 """Points of a learning curve that are kept."""

@@ -17,7 +17,7 @@ from robust_bc.benchmark.functions import (
 )
 from robust_bc.benchmark.rows import Row, summarise
 from robust_bc.benchmark.synthetic import ShareCallback
-from robust_bc.fitting import fit_fleet
+from robust_bc.training.fitting import fit_fleet
 
 FUNCTION = FUNCTIONS["cosexp"]
 HOWS = ("flip", "uniform")

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robust_bc.auditing.agreement import agreement, disagreements
 from robust_bc.auditing.audits import audit
-from robust_bc.auditing.checks import run_checks
-from robust_bc.auditing.conflict import Majority
-from robust_bc.auditing.pooling import Grouping
-from robust_bc.auditing.scaled import Flags, Floats, Scaled
+from robust_bc.auditing.judging.agreement import agreement, disagreements
+from robust_bc.auditing.judging.checks import run_checks
+from robust_bc.auditing.judging.conflict import Majority
+from robust_bc.auditing.judging.pooling import Grouping
+from robust_bc.auditing.judging.scaled import Flags, Floats, Scaled
+from robust_bc.auditing.judging.views import fit_policies
 from robust_bc.auditing.settings import AuditSettings
-from robust_bc.auditing.views import fit_policies
-from robust_bc.demonstrations import Demonstrations
+from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 
 NEIGHBOURS = 10

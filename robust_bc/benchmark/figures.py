@@ -15,7 +15,7 @@ from robust_bc.benchmark.correlation import FUNCTION, CorrelationCurve
 from robust_bc.benchmark.functions import CORRUPT_REGION, get_function, grid, uniform_outliers
 from robust_bc.benchmark.rows import Row
 from robust_bc.benchmark.synthetic import Fit, SyntheticResult
-from robust_bc.files import write_whole
+from robust_bc.system.files import write_whole
 
 # Okabe and Ito's palette, which the colour-blind can tell apart; the methods keep their colours in every figure.
 _COLOURS = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
+from robust_bc.data.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
 
 Array = NDArray[np.float64]

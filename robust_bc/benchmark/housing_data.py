@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.demonstrations import MINIMUM_PAIRS, Demonstrations
+from robust_bc.data.demonstrations import MINIMUM_PAIRS, Demonstrations
 from robust_bc.errors import RobustBCError
-from robust_bc.policy import Policy
+from robust_bc.policies.policy import Policy
 
 Array = NDArray[np.float64]
 

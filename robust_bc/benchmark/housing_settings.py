@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from robust_bc.benchmark.housing_data import HousingData
-from robust_bc.demonstrations import Demonstrations
-from robust_bc.fitting import fit_fleet
+from robust_bc.data.demonstrations import Demonstrations
+from robust_bc.training.fitting import fit_fleet
 
 CANDIDATES: dict[str, dict[str, Any]] = {
     "defaults": {},

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from robust_bc.benchmark.contenders import ORACLE, expand, fit_contender
 from robust_bc.benchmark.functions import get_function, grid, root_mean_square_error, uniform_outliers
 from robust_bc.benchmark.rows import Row, summarise
-from robust_bc.demonstrations import Demonstrations
+from robust_bc.data.demonstrations import Demonstrations
 
 # Called with (share done, what is being fitted).
 ShareCallback = Callable[[float, str], None]

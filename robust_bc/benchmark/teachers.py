@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.demonstrations import Demonstrations
-from robust_bc.policy import Policy
+from robust_bc.data.demonstrations import Demonstrations
+from robust_bc.policies.policy import Policy
 
 Array = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from robust_bc.benchmark.contenders import find_contender
 from robust_bc.benchmark.teachers import HOWS, TeacherTask, make_teacher_task
-from robust_bc.demonstrations import Demonstrations
-from robust_bc.fitting import fit_fleet
-from robust_bc.policy import Policy
+from robust_bc.data.demonstrations import Demonstrations
+from robust_bc.policies.policy import Policy
+from robust_bc.training.fitting import fit_fleet
 
 HELD_OUT = 100
 """Of the 500 pairs of a teacher; its pairs come in random order, so any hundred will do."""

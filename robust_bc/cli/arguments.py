@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import tyro
 
 from robust_bc.errors import RobustBCError
-from robust_bc.plain_text import writable
+from robust_bc.system.plain_text import writable
 
 OPTION_INDENT = 5
 """In tyro's boxes options are indented by this much, and their help by more."""

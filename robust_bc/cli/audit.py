@@ -12,13 +12,13 @@ from robust_bc.cli.console import print_json, progress_bar, say, show
 from robust_bc.cli.pipes import readers_may_leave
 from robust_bc.cli.tables import print_table
 from robust_bc.errors import RobustBCError
-from robust_bc.seeding import check_seed
+from robust_bc.system.seeding import check_seed
 
 if TYPE_CHECKING:
     from robust_bc.auditing.results import Audit
     from robust_bc.auditing.truth import Truth
+    from robust_bc.data.demonstrations import Demonstrations
     from robust_bc.data.minari_files import RecordedDataset
-    from robust_bc.demonstrations import Demonstrations
 
 EXIT_TOO_BAD = 1
 
@@ -131,7 +131,7 @@ def _audited(
     from robust_bc.auditing import resuming
     from robust_bc.auditing.sources import read_sources
     from robust_bc.auditing.storage import FILES
-    from robust_bc.files import write_whole
+    from robust_bc.system.files import write_whole
 
     out, sources = arguments.out, read_sources(dataset, demonstrations.episodes)
     if arguments.resume and FILES.is_in(out) and not arguments.overwrite:

@@ -8,13 +8,13 @@ import numpy as np
 
 from robust_bc.benchmark.audit import CLEAN
 from robust_bc.cli.control_source import identity, make_teacher
-from robust_bc.demonstrations import Demonstrations
+from robust_bc.data.demonstrations import Demonstrations
 from robust_bc_demos.mixed_datasets import MixRequest, Rollouts, make_mix
 from robust_bc_demos.teachers import MEDIUM
 from robust_bc_envs.tasks import find_task
 
 if TYPE_CHECKING:
-    from robust_bc.auditing.scaled import Floats
+    from robust_bc.auditing.judging.scaled import Floats
 
 EPISODES = 20
 MORE_EPISODES = {"reacher": 40, "lane-driving": 40}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from robust_bc.auditing.results import Audit, EpisodeRow
     from robust_bc.auditing.windows import Window
     from robust_bc.data.minari_files import RecordedDataset
-    from robust_bc.recording import Episode
+    from robust_bc.data.recording import Episode
     from robust_bc.report import Block, ReplayEpisode
 
 REPLAYED = 6
@@ -26,7 +26,7 @@ TITLE = "Replay of the worst episodes"
 
 def audit_replay(dataset: RecordedDataset, audit: Audit) -> list[Block]:
     """The worst episodes as films, or one sentence why there are none; nothing for any task but lane driving."""
-    from robust_bc_envs import LANE_DRIVING
+    from robust_bc_envs.names import LANE_DRIVING
 
     if dataset.environment is None or dataset.environment.id != LANE_DRIVING:
         return []
@@ -80,7 +80,7 @@ def _listed(episodes: Sequence[int]) -> str:
 
 def _recorded(dataset: RecordedDataset, index: int) -> Episode:
     """One episode by its place in the dataset, which is its number in the audit."""
-    from robust_bc.recording import Episode
+    from robust_bc.data.recording import Episode
 
     (episode,) = dataset.episodes([index], about=True)
     return Episode(

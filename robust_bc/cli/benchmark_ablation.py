@@ -10,7 +10,7 @@ from robust_bc.cli.arguments import Device, command_line, parse
 from robust_bc.cli.console import print_json, progress_bar, show
 from robust_bc.cli.control_arguments import first_to_last
 from robust_bc.cli.tables import print_table
-from robust_bc.seeding import check_seed
+from robust_bc.system.seeding import check_seed
 
 COMMAND = "benchmark ablation"
 QUICK_SEEDS, SEEDS = 2, 5
@@ -59,8 +59,8 @@ def execute(arguments: AblationArguments, command: str) -> None:
     from robust_bc.benchmark.figures import save_figure
     from robust_bc.benchmark.machine import machine, versions
     from robust_bc.benchmark.rows import rows_as_csv, rows_as_json
-    from robust_bc.files import write_json, write_whole
     from robust_bc.report import code_as_markdown
+    from robust_bc.system.files import write_json, write_whole
 
     suites = QUICK_SUITES if arguments.quick else SUITES
     write_whole(out / "command.txt", command + "\n")  # before the work: a folder that cannot be written is said at once

@@ -106,7 +106,7 @@ def execute(asked: AuditRun, command: str, jobs: int) -> pandas.DataFrame:
     from robust_bc.benchmark.audit import run_audits
     from robust_bc.benchmark.cell_cache import now
     from robust_bc.benchmark.machine import machine, versions
-    from robust_bc.files import write_json, write_whole
+    from robust_bc.system.files import write_json, write_whole
 
     with running("audit benchmark", command, asked.out, "cpu") as bar:
         table = run_audits(asked, jobs, bar, say)

@@ -82,7 +82,7 @@ def complete(request: ControlRequest) -> Finished:
 def _world(plan: ControlPlan, task: str) -> World:
     """The return of random actions is that of the task's own settings."""
     from robust_bc.benchmark.control_rows import World
-    from robust_bc.worlds import find_world
+    from robust_bc.evaluation.worlds import find_world
 
     world = find_world(task)
     return World(world.metrics, world.reference.random if world.reference and not plan.settings else None)

@@ -10,7 +10,7 @@ from robust_bc.cli.arguments import Device, Names, Rates, command_line, not_empt
 from robust_bc.cli.console import print_json, progress_bar, show
 from robust_bc.cli.control_arguments import first_to_last
 from robust_bc.cli.tables import print_table
-from robust_bc.seeding import check_seed
+from robust_bc.system.seeding import check_seed
 
 COMMAND = "benchmark housing"
 QUICK_RATES, RATES = (0.0, 0.3), (0.0, 0.1, 0.2, 0.3, 0.4)
@@ -71,8 +71,8 @@ def execute(arguments: HousingArguments, command: str) -> None:
     from robust_bc.benchmark.housing_tables import PAPER, PAPER_RATES, housing_cells, housing_figure, housing_markdown
     from robust_bc.benchmark.machine import machine, versions
     from robust_bc.benchmark.rows import rows_as_csv, rows_as_json
-    from robust_bc.files import write_json, write_whole
     from robust_bc.report import code_as_markdown
+    from robust_bc.system.files import write_json, write_whole
 
     methods = expand(not_empty("methods", arguments.methods))
     data = HousingData.make(rates, seeds)

@@ -35,7 +35,7 @@ def _replay(results: Results, policies: Path, task: str, how: str, rate: float, 
     from robust_bc.benchmark.contenders import ORACLE
     from robust_bc.benchmark.control_cells import EXPERT
     from robust_bc.benchmark.control_tables import percent
-    from robust_bc.policy_files import load_policy
+    from robust_bc.policies.files import load_policy
     from robust_bc.report import Replay
 
     plan, drivers = results.plan, {}
@@ -77,8 +77,8 @@ def _drive(
     """Road and episodes, or None if this policy is not the one that was measured: the folder has another seed's."""
     from robust_bc.benchmark.control_plan import EVALUATION_SEED
     from robust_bc.evaluation.evaluating import play
+    from robust_bc.evaluation.rollouts import episode_seeds
     from robust_bc.report import ReplayEpisode
-    from robust_bc.rollouts import episode_seeds
     from robust_bc_envs.replaying import replay_lane_driving
 
     seeds = episode_seeds(EVALUATION_SEED, max(chosen) + 1)

@@ -15,8 +15,8 @@ def running(title: str, command: str, out: Path, device: str) -> Iterator[Callab
     """A progress bar for the work, in a folder that tells its command; who stops it is told how to go on."""
     import torch
 
-    from robust_bc.devices import resolve_device
-    from robust_bc.files import write_whole
+    from robust_bc.system.devices import resolve_device
+    from robust_bc.system.files import write_whole
 
     # Products of this size gain little from a second thread, and beside other work threads wait for each other.
     torch.set_num_threads(1)
@@ -60,7 +60,7 @@ def _moment(finished: str) -> str:
 
 def write_run(out: Path, content: dict[str, Any], cells: str, rows: str, text: str) -> None:
     """The numbers: all as JSON, cells and rows as CSV, and the tables of a text for people."""
-    from robust_bc.files import write_json, write_whole
+    from robust_bc.system.files import write_json, write_whole
 
     write_json(out / "benchmark.json", content)
     write_whole(out / "cells.csv", cells)

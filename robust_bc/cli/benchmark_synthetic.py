@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from robust_bc.cli.arguments import Device, Names, Rates, not_empty, parse
 from robust_bc.cli.console import OUTPUT, print_json, progress_bar, show
 from robust_bc.errors import RobustBCError
-from robust_bc.seeding import check_seed
+from robust_bc.system.seeding import check_seed
 
 if TYPE_CHECKING:
     from robust_bc.benchmark.rows import Row
@@ -67,8 +67,8 @@ def execute(arguments: SyntheticArguments, command: str) -> None:
     from robust_bc.benchmark.figures import correlation_figure, save_figure, synthetic_figure
     from robust_bc.benchmark.rows import rows_as_csv, rows_as_json, rows_as_markdown
     from robust_bc.benchmark.synthetic import SyntheticData, run_synthetic
-    from robust_bc.files import write_json, write_whole
     from robust_bc.report import code_as_markdown
+    from robust_bc.system.files import write_json, write_whole
 
     seeds = range(arguments.seed, arguments.seed + arguments.seeds)
     methods = expand(not_empty("methods", arguments.methods))

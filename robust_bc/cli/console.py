@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from robust_bc.plain_text import visible
+from robust_bc.system.plain_text import visible
 
 
 class Output(Console):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from robust_bc.benchmark.control_cells import CLEAN
-from robust_bc.demonstrations import Demonstrations
+from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc_demos.drivers import ScriptedDriver
 from robust_bc_demos.mixed_datasets import MixRequest, Rollouts, make_mix

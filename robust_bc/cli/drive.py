@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from robust_bc.cli.arguments import parse
 from robust_bc.cli.console import print_json, say, show
 from robust_bc.errors import RobustBCError
-from robust_bc.seeding import check_seed
+from robust_bc.system.seeding import check_seed
 
 if TYPE_CHECKING:
     from robust_bc_demos.datasets import Recorded

@@ -15,11 +15,11 @@ from robust_bc.cli.console import print_json, progress_bar, say, show
 from robust_bc.cli.replays import driving_replay
 from robust_bc.cli.tables import print_table
 from robust_bc.errors import RobustBCError
-from robust_bc.seeding import check_seed
+from robust_bc.system.seeding import check_seed
 
 if TYPE_CHECKING:
     from robust_bc import Evaluation
-    from robust_bc.metrics import Reference
+    from robust_bc.evaluation.metrics import Reference
 
 SIDE_BY_SIDE = 3
 """Up to this many policies have a column each on the terminal; more have a line each."""
@@ -77,10 +77,10 @@ def execute(arguments: EvaluateArguments, command: str) -> None:
     settings = dict(arguments.env)
     if arguments.video is not None:
         _check_video(arguments)
-    from robust_bc import evaluate_fleet
+    from robust_bc.evaluation.evaluating import evaluate_fleet
     from robust_bc.evaluation.page import comparison_table, episodes_as_csv, evaluation_page
-    from robust_bc.files import write_json, write_whole
     from robust_bc.report import code_as_markdown, table_as_markdown, write_page
+    from robust_bc.system.files import write_json, write_whole
     from robust_bc_envs.tasks import find_task
 
     task = find_task(arguments.task)
@@ -126,7 +126,7 @@ def execute(arguments: EvaluateArguments, command: str) -> None:
 
 
 def _reference(arguments: EvaluateArguments) -> Reference | None:
-    from robust_bc.metrics import Reference
+    from robust_bc.evaluation.metrics import Reference
 
     expert, random = arguments.expert_return, arguments.random_return
     if (expert is None) != (random is None):

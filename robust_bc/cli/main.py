@@ -8,11 +8,11 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from robust_bc import __version__
 from robust_bc.cli.pipes import readers_may_leave
 from robust_bc.errors import RobustBCError
-from robust_bc.interrupts import StopRequest, interrupts_raised
-from robust_bc.plain_text import visible
+from robust_bc.system.interrupts import StopRequest, interrupts_raised
+from robust_bc.system.plain_text import visible
+from robust_bc.version import __version__
 
 # Command -> (module with a `run(args)`, one line of help). Modules are imported only when their command is called.
 COMMANDS = {

@@ -22,7 +22,7 @@ def driving_replay(
     title: str = "Replay",
 ) -> Replay | None:
     """The first episodes and the first collision of each policy; None for any task but lane driving."""
-    from robust_bc_envs import LANE_DRIVING
+    from robust_bc_envs.names import LANE_DRIVING
 
     if task.environment != LANE_DRIVING:
         return None

@@ -72,7 +72,7 @@ def show_dataset(dataset: Annotated[str, tyro.conf.Positional], plot: Path | Non
 
 def show_policy(folder: str, plot: Path | None, json: bool) -> None:
     """Tell what a policy is and what it learned from."""
-    from robust_bc.policy_files import load_policy
+    from robust_bc.policies.files import load_policy
 
     if plot is not None:
         raise RobustBCError(f"'{folder}' is a policy, which has no histogram of actions; leave --plot out.")

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from robust_bc.cli.console import OUTPUT, Output, plain
-from robust_bc.plain_text import isolated
+from robust_bc.system.plain_text import isolated
 
 UNBOUNDED = 10_000
 

@@ -62,8 +62,8 @@ def run(args: Sequence[str]) -> None:
 
 def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
     """Load, fit, report."""
-    from robust_bc.demonstrations import Demonstrations
-    from robust_bc.runs import POLICY_FOLDER, train_run
+    from robust_bc.data.demonstrations import Demonstrations
+    from robust_bc.training.runs import POLICY_FOLDER, train_run
 
     demonstrations = Demonstrations.from_minari(arguments.dataset)
     passes = settings.get("steps", math.inf) * settings.get("batch_size", 1) / len(demonstrations)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from robust_bc.data.json_files import as_typed, read_json, sealed, unsealed
 from robust_bc.data.tensor_files import Tensors, read_tensors
 from robust_bc.errors import DamagedFileError
-from robust_bc.files import as_json, write_all_whole
+from robust_bc.system.files import as_json, write_all_whole
 
 Made = TypeVar("Made")
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from robust_bc.data.json_files import file_size
 from robust_bc.errors import DamagedFileError
-from robust_bc.plain_text import writable
+from robust_bc.system.plain_text import writable
 
 LARGEST_HDF5 = 1 << 40
 NUMBERS, FLAGS, WORDS = "fiu", "b", "SO"

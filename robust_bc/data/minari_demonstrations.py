@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.data.minari_files import RecordedDataset, open_minari
 from robust_bc.data.tensor_files import Expected, read_tensors
-from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import DamagedFileError, RobustBCError
 
 if TYPE_CHECKING:

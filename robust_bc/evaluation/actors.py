@@ -10,8 +10,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc.guarding import reason_of
-from robust_bc.rollouts import NO_EPISODE, Slots
+from robust_bc.evaluation.guarding import reason_of
+from robust_bc.evaluation.rollouts import NO_EPISODE, Slots
 
 Array = NDArray[Any]
 Function = Callable[[Array], Array]

@@ -10,10 +10,10 @@ from gymnasium.vector import VectorEnv
 
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.actors import FleetActor, as_function, misfit, remembers
+from robust_bc.evaluation.metrics import Reference, metric_of
 from robust_bc.evaluation.results import Evaluation, Row
-from robust_bc.metrics import Reference, metric_of
-from robust_bc.rollouts import Episode, Slots, batch_size, episode_seeds, roll_out
-from robust_bc.worlds import World, boxes, find_world
+from robust_bc.evaluation.rollouts import Episode, Slots, batch_size, episode_seeds, roll_out
+from robust_bc.evaluation.worlds import World, boxes, find_world
 
 Progress = Callable[[float, str], None]
 Measured = tuple[list[Row], list[Episode]]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc.files import make_folder, write_whole
+from robust_bc.system.files import make_folder, write_whole
 
 FASTEST_GIF = 25.0
 """Pictures a second; browsers slow faster ones down."""

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from robust_bc.evaluation.results import Evaluation
 from robust_bc.evaluation.statistics import Summary
-from robust_bc.plain_text import writable
 from robust_bc.report import Block, Cell, Column, Command, Lines, Page, Series, Table, Text
+from robust_bc.system.plain_text import writable
 
 MISSING = "–"
 INTERVALS = (

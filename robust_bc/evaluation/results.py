@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from robust_bc.data.json_files import as_typed
+from robust_bc.data.recording import Episode
 from robust_bc.errors import RobustBCError
+from robust_bc.evaluation.metrics import Metric, Reference
 from robust_bc.evaluation.statistics import Summary, summarise
-from robust_bc.metrics import Metric, Reference
-from robust_bc.recording import Episode
 
 Row = dict[str, float | int | str | None]
 OWN_COLUMNS = ("episode", "seed", "return", "length")

@@ -22,7 +22,7 @@ import torch
 from linear_operator.operators import DenseLinearOperator, LinearOperator, LowRankRootLinearOperator
 from torch import Tensor
 
-from robust_bc.demonstrations import MINIMUM_PAIRS
+from robust_bc.data.demonstrations import MINIMUM_PAIRS
 from robust_bc.gaussian_processes.fitted import FittedProcess, balanced_factor, posterior_coefficients
 from robust_bc.gaussian_processes.likelihood import (
     NOISE_FLOOR,
@@ -33,7 +33,7 @@ from robust_bc.gaussian_processes.likelihood import (
     fit_variances,
 )
 from robust_bc.gaussian_processes.prior import Prior
-from robust_bc.mixture import LOG_TWO_PI
+from robust_bc.networks.mixture import LOG_TWO_PI
 
 ANNEALING_ITERATIONS, ANNEALED_NOISE = 20, 1e-2
 """The first expert's noise must fall to this share of the actions' variance within so many iterations."""

@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from robust_bc.gaussian_processes.prior import Prior
-from robust_bc.mixture import LOG_TWO_PI
+from robust_bc.networks.mixture import LOG_TWO_PI
 
 NOISE_FLOOR, NOISE_CEILING = 1e-6, 1e2
 SIGNAL_FLOOR, SIGNAL_CEILING = 1e-4, 1e2

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from robust_bc.gaussian_processes.fitted import FittedProcess, angles, balanced_factor
 from robust_bc.gaussian_processes.kernels import LARGEST_KERNEL, Kernel
-from robust_bc.mixture import MixtureParameters
-from robust_bc.model import Chooser, Model, Rows
+from robust_bc.networks.mixture import MixtureParameters
+from robust_bc.networks.model import Chooser, Model, Rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robust_bc.fleet.annealing import AnnealedVariance
 from robust_bc.methods.network import NetworkSettings
+from robust_bc.networks.annealing import AnnealedVariance
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from robust_bc.errors import RobustBCError
 from robust_bc.methods.settings import Settings
-from robust_bc.model import Model
+from robust_bc.networks.model import Model
 
 SettingsType = TypeVar("SettingsType", bound=Settings)
 

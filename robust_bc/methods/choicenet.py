@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import ChoiceNetHead, Correlation, WeightNoise
-from robust_bc.losses import LossTerms, choicenet_loss
 from robust_bc.methods.annealed import AnnealedSettings
 from robust_bc.methods.network import NetworkMethod
-from robust_bc.mixture import MixtureParameters, log_likelihood
+from robust_bc.networks.heads import ChoiceNetHead, Correlation, WeightNoise
+from robust_bc.networks.losses import LossTerms, choicenet_loss
+from robust_bc.networks.mixture import MixtureParameters, log_likelihood
 
 
 @dataclass(frozen=True, kw_only=True)

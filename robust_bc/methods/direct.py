@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc.methods.base import Method, SettingsType
-from robust_bc.model import Model
-from robust_bc.seeding import MemberSeed
+from robust_bc.networks.model import Model
+from robust_bc.system.seeding import MemberSeed
 
 
 class DirectMethod(Method[SettingsType]):

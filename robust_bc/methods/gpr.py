@@ -5,8 +5,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from robust_bc.gaussian_processes.fitted import FittedProcess, fit_exact
-from robust_bc.gaussian_processes.method import GaussianProcessMethod, GaussianProcessSettings
 from robust_bc.gaussian_processes.prior import Prior
+from robust_bc.methods.gaussian_process import GaussianProcessMethod, GaussianProcessSettings
 
 
 class GPR(GaussianProcessMethod[GaussianProcessSettings]):

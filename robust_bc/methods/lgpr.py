@@ -8,8 +8,8 @@ from torch import Tensor
 
 from robust_bc.gaussian_processes.fitted import FittedProcess
 from robust_bc.gaussian_processes.leverage import fit_leveraged
-from robust_bc.gaussian_processes.method import GaussianProcessMethod, GaussianProcessSettings
 from robust_bc.gaussian_processes.prior import Prior
+from robust_bc.methods.gaussian_process import GaussianProcessMethod, GaussianProcessSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import MDNHead
-from robust_bc.losses import LossTerms, mixture_loss
 from robust_bc.methods.network import NetworkMethod, NetworkSettings
-from robust_bc.mixture import MixtureParameters, log_likelihood
+from robust_bc.networks.heads import MDNHead
+from robust_bc.networks.losses import LossTerms, mixture_loss
+from robust_bc.networks.mixture import MixtureParameters, log_likelihood
 
 
 @dataclass(frozen=True, kw_only=True)

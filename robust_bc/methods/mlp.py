@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from robust_bc.losses import LossTerms, regression_loss, squared_errors
 from robust_bc.methods.network import NetworkSettings
 from robust_bc.methods.regression import RegressionMethod
-from robust_bc.mixture import MixtureParameters
+from robust_bc.networks.losses import LossTerms, regression_loss, squared_errors
+from robust_bc.networks.mixture import MixtureParameters
 
 
 class MLP(RegressionMethod[NetworkSettings]):

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from robust_bc.fleet.network import Activation, Fleet, Head, Trunk
-from robust_bc.losses import LossTerms
 from robust_bc.methods.base import Method
 from robust_bc.methods.settings import Settings
-from robust_bc.mixture import MixtureParameters
-from robust_bc.seeding import Index, MemberSeed
+from robust_bc.networks.losses import LossTerms
+from robust_bc.networks.mixture import MixtureParameters
+from robust_bc.networks.network import Activation, Fleet, Head, Trunk
+from robust_bc.system.seeding import Index, MemberSeed
 
 
 @dataclass(frozen=True, kw_only=True)

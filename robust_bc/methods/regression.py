@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from robust_bc.fleet.heads import RegressionHead
 from robust_bc.methods.network import NetworkMethod, NetworkSettingsType
-from robust_bc.mixture import MixtureParameters
-from robust_bc.robust_losses import absolute_errors
+from robust_bc.networks.heads import RegressionHead
+from robust_bc.networks.mixture import MixtureParameters
+from robust_bc.networks.robust_losses import absolute_errors
 
 
 class RegressionMethod(NetworkMethod[NetworkSettingsType]):

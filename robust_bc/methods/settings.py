@@ -6,9 +6,9 @@ import dataclasses
 from dataclasses import dataclass
 from typing import get_type_hints
 
+from robust_bc.data.normalisation import ActionScaling
 from robust_bc.data.typed import MisfitError, converted
 from robust_bc.errors import RobustBCError
-from robust_bc.normalisation import ActionScaling
 
 LARGEST = 1e30
 """Of a setting that is a float: its square, and that times another's, are still numbers."""

@@ -6,7 +6,7 @@ import json
 from html import escape
 from typing import Any
 
-from robust_bc.plain_text import isolated, visible
+from robust_bc.system.plain_text import isolated, visible
 
 
 def as_text(text: str) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_bc.files import write_whole
-from robust_bc.plain_text import visible
 from robust_bc.report.blocks import Lines
 from robust_bc.report.charts import MARKED, SOME
 from robust_bc.report.frames import Frame
 from robust_bc.report.palette import COLOURS, SHAPES, Style, styles_of
 from robust_bc.report.ticks import tick_label
+from robust_bc.system.files import write_whole
+from robust_bc.system.plain_text import visible
 
 if TYPE_CHECKING:  # Matplotlib takes a moment to import, which a page does not need.
     from matplotlib.axes import Axes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from robust_bc.plain_text import isolated, visible
 from robust_bc.report.blocks import Block, Cell, Command, Group, Page, Table, Text
+from robust_bc.system.plain_text import isolated, visible
 
 # What ends a cell, begins code, emphasis or HTML, or makes a link; an underscore inside a word does nothing.
 SIGNS = re.compile(r"[\\`*|~<]|(?<![^\W_])_|_(?![^\W_])|(?<=\])\(|&(?=#?\w+;)")

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from robust_bc.files import write_whole
 from robust_bc.report.blocks import Block, Command, Group, Lines, Matrix, Page, Replay, Scatter, Table, Text, walk
 from robust_bc.report.charts import lines_chart, marker_definitions, scatter_chart
 from robust_bc.report.content_policy import content_policy
@@ -16,6 +15,7 @@ from robust_bc.report.matrices import matrix_chart
 from robust_bc.report.palette import Style, styles_of
 from robust_bc.report.replays import replay_as_html
 from robust_bc.report.tables import table_as_html
+from robust_bc.system.files import write_whole
 
 CONTENTS_FROM = 4
 """A page with so many titles at its highest level has a table of contents."""

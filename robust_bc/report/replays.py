@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from robust_bc.errors import RobustBCError
-from robust_bc.plain_text import visible
 from robust_bc.report.blocks import Pose, Replay, ReplayEpisode
 from robust_bc.report.escaping import as_json
 from robust_bc.report.palette import Style
+from robust_bc.system.plain_text import visible
 
 METRE_DIGITS, ANGLE_DIGITS = 2, 3
 CAR = {"length": 4.9, "width": 2.5}

@@ -15,10 +15,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from robust_bc.data.demonstrations import Demonstrations
+from robust_bc.data.fingerprints import pairs_digest
 from robust_bc.data.tensor_files import Expected, read_sealed_tensors, sealed_tensors
-from robust_bc.demonstrations import Demonstrations
 from robust_bc.errors import DamagedFileError, RobustBCError
-from robust_bc.files import write_whole
+from robust_bc.system.files import write_whole
 from robust_bc.training.trainer import BLOCK_STEPS, Trainer
 
 ADAM_STATE = ("step", "exp_avg", "exp_avg_sq")
@@ -34,16 +35,6 @@ def fingerprint(demonstrations: Sequence[Demonstrations], trainer: Trainer) -> s
         "block_steps": BLOCK_STEPS,
     }
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
-
-
-def pairs_digest(demonstrations: Sequence[Demonstrations]) -> str:
-    """Tells whether demonstrations are the same, to the bit."""
-    digest = hashlib.sha256()
-    for pairs in demonstrations:
-        for array in (pairs.observations, pairs.actions, pairs.episodes):
-            digest.update(str((array.dtype, array.shape)).encode())
-            digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()
 
 
 def write_checkpoint(path: Path, trainer: Trainer, mark: str) -> None:

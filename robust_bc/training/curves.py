@@ -15,8 +15,8 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.record_writer import RecordWriter
 
 from robust_bc.errors import RobustBCError
-from robust_bc.files import make_folder
-from robust_bc.training.history import History
+from robust_bc.networks.history import History
+from robust_bc.system.files import make_folder
 
 Result = TypeVar("Result")
 

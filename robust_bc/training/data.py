@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from robust_bc.demonstrations import Demonstrations
+from robust_bc.data.demonstrations import Demonstrations
+from robust_bc.data.normalisation import Normalisation
 from robust_bc.errors import RobustBCError
-from robust_bc.normalisation import Normalisation
-from robust_bc.seeding import Index, MemberSeed, Purpose
+from robust_bc.system.seeding import Index, MemberSeed, Purpose
 
 ShareOut = Callable[[Index, MemberSeed], Sequence[Index]]
 """Which of a member's training rows each of its peers learns from."""

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from robust_bc.fleet.network import Fleet
 from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.networks.network import Fleet
 from robust_bc.training.data import FleetData, Odds, odds_of
 
 LARGEST_LOOK = 2**16

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from robust_bc.fleet.network import Fleet
-from robust_bc.losses import LossTerms
 from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.networks.losses import LossTerms
+from robust_bc.networks.network import Fleet
 
 FUSED_DEVICES = ("cpu", "cuda", "mps")
 

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from robust_bc.fleet.linear import initialise
 from robust_bc.methods.network import NetworkMethod, NetworkSettings
-from robust_bc.seeding import MemberSeed
+from robust_bc.networks.history import History
+from robust_bc.networks.linear import initialise
+from robust_bc.system.seeding import MemberSeed
 from robust_bc.training.data import FleetData, Odds, draw_block
-from robust_bc.training.history import History
 from robust_bc.training.rounds import make_odds
 from robust_bc.training.step import make_optimiser, training_step
 

@@ -9,7 +9,7 @@ import pytest
 
 from robust_bc import Demonstrations, RobustBCError, audit
 from robust_bc.auditing.truth import compare
-from robust_bc.training.checkpoint import pairs_digest
+from robust_bc.data.fingerprints import pairs_digest
 from tests.auditing.toys import flipped_episodes
 
 ARRAYS = ("clean", "conflict", "expected", "episode_clean", "scores", "known")

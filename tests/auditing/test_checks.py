@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from robust_bc import Demonstrations, audit
-from robust_bc.auditing.checks import run_checks
-from robust_bc.auditing.lags import TAILS, Lags, find_lags, t_log_densities, t_scales
-from robust_bc.auditing.scaled import Scaled
-from robust_bc.normalisation import Affine
+from robust_bc.auditing.judging.checks import run_checks
+from robust_bc.auditing.judging.lags import TAILS, Lags, find_lags, t_log_densities, t_scales
+from robust_bc.auditing.judging.scaled import Scaled
+from robust_bc.data.normalisation import Affine
 from tests.auditing.toys import flipped_episodes, moving
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 from robust_bc import Demonstrations
-from robust_bc.auditing.conflict import (
+from robust_bc.auditing.judging.conflict import (
     LEAST_SHARE,
     NEAREST,
     ONE_COLUMN,
@@ -19,9 +19,9 @@ from robust_bc.auditing.conflict import (
     log_densities,
     posterior,
 )
-from robust_bc.auditing.scaled import Flags, Scaled
+from robust_bc.auditing.judging.scaled import Flags, Scaled
+from robust_bc.auditing.judging.views import fit_policies
 from robust_bc.auditing.settings import AuditSettings
-from robust_bc.auditing.views import fit_policies
 from tests.auditing.toys import flipped_episodes, smooth
 
 

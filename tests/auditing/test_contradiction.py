@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from robust_bc import audit
-from robust_bc.auditing.contradiction import (
+from robust_bc.auditing.judging.contradiction import (
     APART,
     FULLY,
     LEAST_SPREAD,
@@ -19,7 +19,7 @@ from robust_bc.auditing.contradiction import (
     fit_mixture,
     in_bounds,
 )
-from robust_bc.auditing.policies import MOST, Shown, Told
+from robust_bc.auditing.judging.policies import MOST, Shown, Told
 from tests.auditing.toys import flipped_episodes
 
 

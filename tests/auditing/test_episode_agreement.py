@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from robust_bc import Demonstrations
-from robust_bc.auditing.agreement import agreement
-from robust_bc.auditing.scaled import Squashed, spread_evenly
+from robust_bc.auditing.judging.agreement import agreement
+from robust_bc.auditing.judging.scaled import Squashed, spread_evenly
 from tests.auditing.toys import flipped_episodes
 
 

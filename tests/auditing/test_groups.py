@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from robust_bc import Demonstrations, audit
-from robust_bc.auditing.agreement import compare_episodes
-from robust_bc.auditing.features import Features
-from robust_bc.auditing.groups import CONTRAST, Search, find_groups
-from robust_bc.auditing.policies import Fitted, Shown
-from robust_bc.auditing.scaled import Scaled
+from robust_bc.auditing.judging.agreement import compare_episodes
+from robust_bc.auditing.judging.features import Features
+from robust_bc.auditing.judging.groups import CONTRAST, Search, find_groups
+from robust_bc.auditing.judging.policies import Fitted, Shown
+from robust_bc.auditing.judging.scaled import Scaled
+from robust_bc.auditing.judging.views import fit_policies
 from robust_bc.auditing.settings import AuditSettings
-from robust_bc.auditing.views import fit_policies
 from tests.auditing.toys import flipped_episodes
 
 

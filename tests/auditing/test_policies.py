@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from robust_bc.auditing.features import JITTER, Features
-from robust_bc.auditing.policies import FIRST_NOISE, NOISES, REWEIGHTED, Fitted, Shown, weighted_median
-from robust_bc.auditing.scaled import Flags, Floats, Scaled
+from robust_bc.auditing.judging.features import JITTER, Features
+from robust_bc.auditing.judging.policies import FIRST_NOISE, NOISES, REWEIGHTED, Fitted, Shown, weighted_median
+from robust_bc.auditing.judging.scaled import Flags, Floats, Scaled
 from tests.auditing.toys import flipped_episodes
 
 LENGTHS = (4, 6, 5)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from robust_bc.auditing.pooling import MOST_DRAWN, Grouping, pooled
+from robust_bc.auditing.judging.pooling import MOST_DRAWN, Grouping, pooled
 from robust_bc.auditing.results import Estimate
 
 

@@ -102,7 +102,7 @@ def test_equal_pairs_are_learned_from_once(tmp_path: Path, monkeypatch: pytest.M
     def evaluate(policies: list[int], *given: Any) -> list[Any]:
         return [SimpleNamespace(failures=[], summary={"return": SimpleNamespace(mean=float(p))}) for p in policies]
 
-    monkeypatch.setattr("robust_bc.fitting.fit", fit)
+    monkeypatch.setattr("robust_bc.training.fitting.fit", fit)
     monkeypatch.setattr("robust_bc.evaluation.evaluating.evaluate_fleet", evaluate)
     mix = pile((10, 20, 30), bad=(0,))
     sets = {"return_all": mix, "return_cleaned": mix.clean(), "return_oracle": mix.clean()}

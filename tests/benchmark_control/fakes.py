@@ -8,7 +8,7 @@ from typing import Any
 from robust_bc.benchmark.control_cells import Cell, Key, LearningCurve, PairCorrelations
 from robust_bc.benchmark.control_plan import ControlPlan
 from robust_bc.benchmark.control_rows import Results, World
-from robust_bc.metrics import Metric
+from robust_bc.evaluation.metrics import Metric
 from tests.benchmark_control.small import FORWARD, plan
 
 COLLISION = Metric("collision", "collision", "last", "rate")

@@ -11,7 +11,7 @@ import numpy as np
 from robust_bc import Demonstrations
 from robust_bc.benchmark.control import run_control
 from robust_bc.benchmark.control_plan import ControlPlan
-from robust_bc.metrics import Metric
+from robust_bc.evaluation.metrics import Metric
 from tests.conftest import QUICK
 
 SETTINGS = {"max_episode_steps": 30}

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from robust_bc import Demonstrations, RobustBCError, fit, load_policy
-from robust_bc.cleaning import Cleaning
 from robust_bc.cli import show
+from robust_bc.policies.cleaning import Cleaning
 from tests.conftest import make_dataset, make_pairs
 
 FAST = ("--steps", "60", "--batch-size", "32", "--hidden", "16", "--device", "cpu")

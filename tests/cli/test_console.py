@@ -12,7 +12,7 @@ from robust_bc.cli import console, tables
 from robust_bc.cli.main import main
 from robust_bc.evaluation.page import episodes_as_csv
 from robust_bc.evaluation.results import Evaluation
-from robust_bc.files import write_whole
+from robust_bc.system.files import write_whole
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\r\n\u202e\x00\ud800 [red]:warning:[/nothing]"
 SHOWN = r"\u001b]0;owned\u0007\u001b[2J\u009b31m\u000d\u000a\u202e\u0000\ud800 [red]:warning:[/nothing]"

@@ -16,7 +16,7 @@ import pytest
 
 import robust_bc_envs
 from robust_bc import Demonstrations
-from robust_bc.rollouts import episode_seeds
+from robust_bc.evaluation.rollouts import episode_seeds
 from robust_bc_envs.drawing_panels import TONES
 from tests.driving_person import Person, driving_person
 

@@ -11,10 +11,10 @@ from typing import Any, get_args
 
 import pytest
 
-from robust_bc.plain_text import HIDDEN, visible
 from robust_bc.report import Block, page_as_html, write_page
 from robust_bc.report.blocks import walk
 from robust_bc.report.escaping import as_content, as_json
+from robust_bc.system.plain_text import HIDDEN, visible
 from tests.report.demo import demo_page
 from tests.report.hostile import ARABIC, HARMLESS, HOSTILE, everywhere
 from tests.report.test_page import Reader

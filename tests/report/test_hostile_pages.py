@@ -11,11 +11,11 @@ from playwright.sync_api import Browser, Error, expect
 
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.page import audit_page
+from robust_bc.evaluation.metrics import Metric
 from robust_bc.evaluation.page import evaluation_page
 from robust_bc.evaluation.results import Evaluation
-from robust_bc.metrics import Metric
-from robust_bc.plain_text import visible
 from robust_bc.report import Block, Page, Replay, ReplayEpisode, Text, write_page
+from robust_bc.system.plain_text import visible
 from tests.auditing.audits import agreement_of, make_audit
 from tests.report.browser import chromium
 from tests.report.demo import demo_page, straight_replay

@@ -7,7 +7,6 @@ import matplotlib.image
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from robust_bc.plain_text import FIRST_STRONG_ISOLATE, POP_DIRECTIONAL_ISOLATE, visible
 from robust_bc.report import (
     Block,
     Cell,
@@ -27,6 +26,7 @@ from robust_bc.report import (
 )
 from robust_bc.report.figures import figure
 from robust_bc.report.palette import COLOURS
+from robust_bc.system.plain_text import FIRST_STRONG_ISOLATE, POP_DIRECTIONAL_ISOLATE, visible
 from tests.report.demo import demo_page
 from tests.report.hostile import HARMLESS, HOSTILE, everywhere
 

@@ -24,13 +24,13 @@ from robust_bc.benchmark.ablation_tables import ablation_figure, ablation_markdo
 from robust_bc.benchmark.ablation_variants import DEFAULT, VARIANTS, Variant
 from robust_bc.benchmark.contenders import find_contender
 from robust_bc.benchmark.rows import Row, summarise
-from robust_bc.fleet.cholesky import literal_transform
-from robust_bc.fleet.linear import initialise
-from robust_bc.losses import choicenet_loss
 from robust_bc.methods import get_method
 from robust_bc.methods.choicenet import ChoiceNet
-from robust_bc.mixture import log_likelihood
-from robust_bc.seeding import MemberSeed
+from robust_bc.networks.cholesky import literal_transform
+from robust_bc.networks.linear import initialise
+from robust_bc.networks.losses import choicenet_loss
+from robust_bc.networks.mixture import log_likelihood
+from robust_bc.system.seeding import MemberSeed
 from tests.conftest import QUICK
 
 SIGMA_Z, TAU_INVERSE = 0.7, 0.02

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from robust_bc.fleet.cholesky import (
+from robust_bc.networks.cholesky import (
     correlated_means,
     literal_transform,
     local_products,

@@ -12,15 +12,15 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from robust_bc import RobustBCError
-from robust_bc.fleet.linear import initialise
-from robust_bc.losses import regression_loss
 from robust_bc.methods import get_method
-from robust_bc.methods.background import Background
-from robust_bc.robust_losses import (
+from robust_bc.methods.baselines.background import Background
+from robust_bc.networks.linear import initialise
+from robust_bc.networks.losses import regression_loss
+from robust_bc.networks.robust_losses import (
     median_of_means,
     trimmed_mean,
 )
-from robust_bc.seeding import MemberSeed
+from robust_bc.system.seeding import MemberSeed
 from tests.robust_bc.test_robust_losses import B, D, M, example, total
 
 

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 
 from robust_bc import Audit, Demonstrations, RobustBCError, audit, fit, fit_fleet, load_policy
+from robust_bc.auditing.cleaning import cleaning_of
 from robust_bc.auditing.estimates import Estimate
 from robust_bc.auditing.findings import Finding
-from robust_bc.cleaning import Cleaning
 from robust_bc.errors import DamagedFileError
-from robust_bc.fitting import AUDIT_STEPS, Progress
-from robust_bc.runs import train_run
+from robust_bc.policies.cleaning import Cleaning
+from robust_bc.training.fitting import AUDIT_STEPS, Progress
+from robust_bc.training.runs import train_run
 from tests.conftest import QUICK, make_pairs
 
 Floats = NDArray[np.float64]
@@ -71,7 +72,7 @@ def audited(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
             progress(0.5, "half way")
             return verdict(pairs, bad, **more)
 
-        monkeypatch.setattr("robust_bc.fitting.audit", found)
+        monkeypatch.setattr("robust_bc.training.fitting.audit", found)
         return seeds
 
     return say
@@ -126,7 +127,7 @@ def test_the_same_demonstrations_are_audited_once(audited: Callable[..., list[in
 
 def test_the_sentence_says_why(pairs: Demonstrations) -> None:
     def reason(*bad: int, **more: Any) -> str:
-        return Cleaning.of(verdict(pairs, bad, **more)).reason
+        return cleaning_of(verdict(pairs, bad, **more)).reason
 
     assert reason() == "Nothing is left out: the audit found no bad episode."
     assert reason(*range(5)).startswith("Everything is kept: 50% of the pairs would go")
@@ -166,7 +167,7 @@ def test_without_cleaning_nothing_is_said_of_it(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     from robust_bc.data.json_files import sealed
-    from robust_bc.files import write_json
+    from robust_bc.system.files import write_json
 
     policy = fit(make_pairs(0), "gpr", device="cpu")
     policy.cleaning = Cleaning(200, 180, 10, (6,), 0.1, "bad", "The audit left out 1 of 10 episodes.")
@@ -204,7 +205,7 @@ class Killed(BaseException):
 def test_a_resumed_run_is_the_same_to_the_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop_at: int) -> None:
     """Stopped in the audit, before the first checkpoint of training, and after it."""
     ticks = itertools.count()
-    monkeypatch.setattr("robust_bc.runs.time.monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("robust_bc.training.runs.time.monotonic", lambda: float(next(ticks)))
     pairs = mirrored()
 
     def kill(state: Progress) -> None:

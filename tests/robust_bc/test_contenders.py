@@ -17,7 +17,7 @@ from robust_bc.benchmark.control_rows import ControlRow
 from robust_bc.benchmark.control_tables import MUJOCO, grids
 from robust_bc.benchmark.tuning import FIRST_SEED, TRIALS, held_out_distance, run_tuning, tuning_tasks
 from robust_bc.methods import get_method
-from robust_bc.runs import train_run
+from robust_bc.training.runs import train_run
 from tests.conftest import NETWORK_METHODS, QUICK, make_pairs
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robust_bc import Demonstrations, RobustBCError
+from robust_bc.data.fingerprints import pairs_digest
 from robust_bc.data.minari_demonstrations import finite_successors
-from robust_bc.training.checkpoint import pairs_digest
 from tests.conftest import make_dataset
 
 GOOD = np.ones((4, 2))

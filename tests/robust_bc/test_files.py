@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from robust_bc import RobustBCError
-from robust_bc.files import make_folder, remove_asides, write_all_whole, write_json, write_whole
+from robust_bc.system.files import make_folder, remove_asides, write_all_whole, write_json, write_whole
 
 # A limit on the size of files makes the kernel refuse the write half-way, as a full disk does.
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from robust_bc import RobustBCError
-from robust_bc.files import write_whole
+from robust_bc.system.files import write_whole
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:
     write_whole(Path(sys.argv[1]), b"x" * 5000)

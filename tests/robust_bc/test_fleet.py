@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from robust_bc import Policy, fit, fit_fleet
-from robust_bc.fleet.linear import FleetLinear, initialise
 from robust_bc.methods import method_names
 from robust_bc.methods.choicenet import ChoiceNet
-from robust_bc.seeding import MemberSeed
+from robust_bc.networks.linear import FleetLinear, initialise
+from robust_bc.system.seeding import MemberSeed
 from tests.conftest import QUICK, make_pairs, quick
 
 
@@ -59,7 +59,7 @@ def test_permuting_members_permutes_results() -> None:
 def test_a_large_fleet_is_split_without_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     data = [make_pairs(seed) for seed in range(5)]
     whole = fit_fleet(data, "mlp", device="cpu", **QUICK)
-    monkeypatch.setattr("robust_bc.fitting.LARGEST_FLEET", 2)
+    monkeypatch.setattr("robust_bc.training.fitting.LARGEST_FLEET", 2)
     done: list[int] = []
     split = fit_fleet(data, "mlp", device="cpu", progress=lambda state: done.append(state.done), **QUICK)
     for one, other in zip(whole, split, strict=True):

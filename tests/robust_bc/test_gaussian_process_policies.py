@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from robust_bc import Demonstrations, RobustBCError, fit, load_policy
 from robust_bc.benchmark.functions import FUNCTIONS, grid, root_mean_square_error, uniform_outliers
+from robust_bc.benchmark.pair_trust import pair_trust_figure
 from robust_bc.gaussian_processes import model as model_module
-from robust_bc.gaussian_processes.figures import pair_trust_figure
 from robust_bc.gaussian_processes.fitted import fit_exact
 from robust_bc.gaussian_processes.kernels import SquaredExponential
 from robust_bc.gaussian_processes.likelihood import Variances, fit_plain_variances
-from robust_bc.gaussian_processes.method import bootstrap_rows
 from robust_bc.gaussian_processes.prior import Prior
 from robust_bc.methods import get_method
-from robust_bc.policy import Policy
-from robust_bc.seeding import MemberSeed
+from robust_bc.methods.gaussian_process import bootstrap_rows
+from robust_bc.policies.policy import Policy
+from robust_bc.system.seeding import MemberSeed
 from tests.robust_bc.test_gaussian_processes import literal_kernel, problem
 
 COSEXP = FUNCTIONS["cosexp"]

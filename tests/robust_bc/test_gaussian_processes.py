@@ -17,10 +17,10 @@ from robust_bc.gaussian_processes.experts import cavity, marginals
 from robust_bc.gaussian_processes.kernels import KERNELS, KernelName, SquaredExponential, median_distance
 from robust_bc.gaussian_processes.leverage import leveraged_covariance, proximal_gradient
 from robust_bc.gaussian_processes.likelihood import fit_plain_variances, negative_log_likelihood
-from robust_bc.gaussian_processes.method import bootstrap_rows
 from robust_bc.gaussian_processes.metric import MetricName
 from robust_bc.gaussian_processes.prior import Prior
-from robust_bc.seeding import MemberSeed
+from robust_bc.methods.gaussian_process import bootstrap_rows
+from robust_bc.system.seeding import MemberSeed
 
 COSEXP = FUNCTIONS["cosexp"]
 Array = NDArray[np.float64]

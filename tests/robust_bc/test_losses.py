@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from robust_bc.fleet.linear import initialise
-from robust_bc.losses import choicenet_loss, correlation_divergence, squared_error
-from robust_bc.mixture import MixtureParameters
-from robust_bc.seeding import MemberSeed
+from robust_bc.networks.linear import initialise
+from robust_bc.networks.losses import choicenet_loss, correlation_divergence, squared_error
+from robust_bc.networks.mixture import MixtureParameters
+from robust_bc.system.seeding import MemberSeed
 from tests.conftest import NETWORK_METHODS, network_method
 
 M, K, D, B = 2, 3, 2, 4

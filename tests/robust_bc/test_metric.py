@@ -11,10 +11,10 @@ import torch
 from robust_bc import Demonstrations, fit, load_policy
 from robust_bc.gaussian_processes.fitted import fit_exact
 from robust_bc.gaussian_processes.kernels import KERNELS, Kernel, SquaredExponential, median_distance
-from robust_bc.gaussian_processes.method import bootstrap_rows
 from robust_bc.gaussian_processes.metric import EQUAL_SHARE, learned_metric
 from robust_bc.gaussian_processes.prior import Prior
-from robust_bc.seeding import MemberSeed, Purpose
+from robust_bc.methods.gaussian_process import bootstrap_rows
+from robust_bc.system.seeding import MemberSeed, Purpose
 
 every_kernel = pytest.mark.parametrize("kernel", [kind(2.0) for kind in KERNELS.values()], ids=KERNELS)
 

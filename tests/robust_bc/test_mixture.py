@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, distributions
 
-from robust_bc.mixture import MixtureParameters, component_log_likelihood, log_likelihood, sample
+from robust_bc.networks.mixture import MixtureParameters, component_log_likelihood, log_likelihood, sample
 
 M, K, D, B = 2, 3, 4, 5
 

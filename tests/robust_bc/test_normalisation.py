@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from robust_bc.normalisation import ActionScaling, Affine
+from robust_bc.data.normalisation import ActionScaling, Affine
 
 
 def test_columns_have_mean_zero_and_deviation_one() -> None:

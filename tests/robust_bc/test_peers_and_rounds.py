@@ -11,13 +11,13 @@ import torch
 from scipy.stats import norm
 
 from robust_bc import Demonstrations, fit
-from robust_bc.fitting import FitPlan
-from robust_bc.methods.bcnd import BCND, BCNDSettings
-from robust_bc.methods.co_teaching import CoTeaching, CoTeachingSettings
-from robust_bc.mixture import MixtureParameters
-from robust_bc.seeding import MemberSeed, Purpose
+from robust_bc.methods.baselines.bcnd import BCND, BCNDSettings
+from robust_bc.methods.baselines.co_teaching import CoTeaching, CoTeachingSettings
+from robust_bc.networks.mixture import MixtureParameters
+from robust_bc.system.seeding import MemberSeed, Purpose
 from robust_bc.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from robust_bc.training.data import draw_block, odds_of
+from robust_bc.training.fitting import FitPlan
 from robust_bc.training.trainer import BLOCK_STEPS, Trainer
 from tests.conftest import QUICK, make_pairs
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from robust_bc.plain_text import isolated, visible, writable
+from robust_bc.system.plain_text import isolated, visible, writable
 
 # Bidirectional classes: what marks or overrides a direction, breaks lines or paragraphs, or has no width at all.
 TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI", "BN", "B"}

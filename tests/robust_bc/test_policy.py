@@ -87,7 +87,7 @@ def test_actions_have_the_type_of_the_action_space(pairs: Demonstrations, tmp_pa
 
 def test_large_batches_go_in_parts(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, mixture = policy.predict(BATCH)[0], policy.mixture(BATCH)
-    monkeypatch.setattr("robust_bc.policy.LARGEST_PASS", 6)  # two rows for three members
+    monkeypatch.setattr("robust_bc.policies.policy.LARGEST_PASS", 6)  # two rows for three members
     np.testing.assert_allclose(policy.predict(BATCH)[0], whole, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(policy.mixture(BATCH).means, mixture.means, rtol=1e-5, atol=1e-6)
     assert policy.predict(BATCH, deterministic=False)[0].shape == (7, 2)

@@ -14,10 +14,10 @@ from scipy.integrate import quad
 from scipy.stats import norm
 from torch import Tensor
 
-from robust_bc.losses import negative_log_likelihood
 from robust_bc.methods import get_method
-from robust_bc.mixture import MixtureParameters
-from robust_bc.robust_losses import (
+from robust_bc.networks.losses import negative_log_likelihood
+from robust_bc.networks.mixture import MixtureParameters
+from robust_bc.networks.robust_losses import (
     BIWEIGHT_CUTOFF,
     SCALE_FLOOR,
     absolute_errors,

@@ -12,8 +12,8 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc.guarding import Guard
-from robust_bc.rollouts import Slots, batch_size, episode_seeds, roll_out
+from robust_bc.evaluation.guarding import Guard
+from robust_bc.evaluation.rollouts import Slots, batch_size, episode_seeds, roll_out
 
 
 class Counting(gym.Env[Any, Any]):
@@ -75,7 +75,7 @@ def test_an_episode_depends_on_its_seed_alone() -> None:
 
 
 def test_long_episodes_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robust_bc.recording.FIRST_ROOM", 1)
+    monkeypatch.setattr("robust_bc.data.recording.FIRST_ROOM", 1)
     seeds = episode_seeds(0, 7)
     (first, *_) = roll_out(worlds(3), Remembering(), seeds, ["step"])
     assert np.array_equal(first.infos["step"], np.arange(1, len(first) + 1))

@@ -13,8 +13,8 @@ from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from robust_bc import Demonstrations, RobustBCError, load_policy
-from robust_bc.fitting import Progress
-from robust_bc.runs import train_run
+from robust_bc.training.fitting import Progress
+from robust_bc.training.runs import train_run
 from tests.conftest import QUICK, make_pairs
 
 RUN: dict[str, Any] = {**QUICK, "steps": 200, "members": 2, "restarts": 2, "early_stopping": True, "evaluate_every": 20}
@@ -28,7 +28,7 @@ class Killed(BaseException):
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time goes by one second per look at the clock, so that every third block or so is saved."""
     ticks = itertools.count()
-    monkeypatch.setattr("robust_bc.runs.time.monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("robust_bc.training.runs.time.monotonic", lambda: float(next(ticks)))
 
 
 def start(folder: Path, pairs: Demonstrations, stop_at: int | None = None, **changes: Any) -> None:

@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from robust_bc import Demonstrations, fit
-from robust_bc.fitting import FitPlan
+from robust_bc.training.fitting import FitPlan
 from robust_bc.training.step import make_optimiser, training_step
 from robust_bc.training.trainer import Trainer
 from tests.conftest import NETWORK_METHODS, QUICK, make_pairs, network_method

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from robust_bc import Demonstrations, Policy, RobustBCError, fit, fit_fleet
-from robust_bc.fitting import FitPlan
 from robust_bc.methods.choicenet import ChoiceNet, ChoiceNetSettings
-from robust_bc.seeding import MemberSeed
+from robust_bc.system.seeding import MemberSeed
 from robust_bc.training.data import draw_block, split
+from robust_bc.training.fitting import FitPlan
 from tests.conftest import QUICK, make_pairs
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from robust_bc import Demonstrations
 from robust_bc.errors import RobustBCError
-from robust_bc.rollouts import Episode
+from robust_bc.evaluation.rollouts import Episode
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, local_datasets, write_dataset
 from robust_bc_demos.mixed_datasets import MixRequest, mix

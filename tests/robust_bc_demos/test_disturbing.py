@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robust_bc.errors import RobustBCError
-from robust_bc.rollouts import Episode, episode_seeds, roll_out
+from robust_bc.evaluation.rollouts import Episode, episode_seeds, roll_out
 from robust_bc_demos.disturbing import ShakenHand
 from robust_bc_demos.mixed_datasets import MixRequest, make_mix
 from robust_bc_demos.teachers import Teacher, find_teacher

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robust_bc.rollouts import Episode, episode_seeds, roll_out
+from robust_bc.evaluation.rollouts import Episode, episode_seeds, roll_out
 from robust_bc_demos.drivers import STYLES, ScriptedDriver, choose_side
 from robust_bc_envs.batches import make_batch
 from robust_bc_envs.lane_worlds import LARGEST_HEADING

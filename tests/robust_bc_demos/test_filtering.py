@@ -14,7 +14,7 @@ from gymnasium.envs.registration import EnvSpec
 
 from robust_bc import Demonstrations
 from robust_bc.errors import RobustBCError
-from robust_bc.rollouts import Episode
+from robust_bc.evaluation.rollouts import Episode
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.datasets import DatasetPlan, Recorded, write_dataset
 from robust_bc_demos.filtering import LeftOut, filter_dataset

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from robust_bc.errors import RobustBCError
-from robust_bc.interrupts import interrupts_held
-from robust_bc.rollouts import episode_seeds
+from robust_bc.evaluation.rollouts import episode_seeds
+from robust_bc.system.interrupts import interrupts_held
 from robust_bc_demos import keyboard_window
 from robust_bc_demos.datasets import Recorded
 from robust_bc_demos.keyboard import RETURN_RATE, STEERING_LIMIT, STEERING_RATE, Key, Phase, Session, next_command

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc.rollouts import Episode
+from robust_bc.evaluation.rollouts import Episode
 from robust_bc_demos.corrupting import Corrupter, cut, duplicated, misaligned
 from robust_bc_demos.mixing import CHANGED, EXECUTED, MISRECORDED, Mix, check_mix, corrupt_count, mix_graded, mix_pairs
 from robust_bc_demos.whole_episodes import mix_episodes

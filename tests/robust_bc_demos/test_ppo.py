@@ -13,7 +13,7 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from robust_bc.errors import RobustBCError
-from robust_bc.metrics import Reference
+from robust_bc.evaluation.metrics import Reference
 from robust_bc_demos.network_teacher import NetworkTeacher, load_network_teacher
 from robust_bc_demos.ppo import TeacherTraining
 from robust_bc_demos.teaching import CHECKPOINT, train_teacher

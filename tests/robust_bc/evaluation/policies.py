@@ -10,9 +10,9 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from robust_bc import Demonstrations, Policy, fit
-from robust_bc.guarding import Guard
-from robust_bc.metrics import Metric, Reference
-from robust_bc.worlds import World, boxes, find_world
+from robust_bc.evaluation.guarding import Guard
+from robust_bc.evaluation.metrics import Metric, Reference
+from robust_bc.evaluation.worlds import World, boxes, find_world
 
 
 def quick_policy(task: str, method: str = "choicenet", seed: int = 0, **settings: Any) -> Policy:

@@ -12,8 +12,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 
 import robust_bc_envs  # noqa: F401 (registers lane driving)
 from robust_bc import evaluate, evaluate_fleet
-from robust_bc.rollouts import episode_seeds
-from robust_bc.worlds import World, find_world
+from robust_bc.evaluation.rollouts import episode_seeds
+from robust_bc.evaluation.worlds import World, find_world
 from tests.robust_bc.evaluation.policies import quick_policy
 
 SHORT = {"max_episode_steps": 60}

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from stable_baselines3 import PPO
 
 from robust_bc import Evaluation, RobustBCError, evaluate, evaluate_fleet
-from robust_bc.metrics import Reference
-from robust_bc.rollouts import episode_seeds
-from robust_bc.worlds import World, find_world
+from robust_bc.evaluation.metrics import Reference
+from robust_bc.evaluation.rollouts import episode_seeds
+from robust_bc.evaluation.worlds import World, find_world
 from tests.robust_bc.evaluation.policies import draws, half, line_world, quick_policy
 
 SEEDS = episode_seeds(0, 20)

@@ -1,0 +1,3 @@
+"""Gymnasium ids of our own."""
+
+LANE_DRIVING = "RobustBC/LaneDriving-v0"

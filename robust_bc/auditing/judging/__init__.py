@@ -1,0 +1,1 @@
+"""The verdict: checks, agreement, groups, contradiction and conflict."""

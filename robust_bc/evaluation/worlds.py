@@ -1,0 +1,87 @@
+"""Finding the world of a task by name, whichever installed package brings it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any
+
+import gymnasium as gym
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from robust_bc.errors import RobustBCError
+from robust_bc.evaluation.guarding import Guard, reason_of
+from robust_bc.evaluation.metrics import Metric, Reference
+from robust_bc.evaluation.rollouts import LARGEST_BATCH
+
+GROUP = "robust_bc.worlds"
+"""Entry points of this group are functions from a task's name to its `World`, or to None if they do not know it."""
+OWN = "robust_bc_envs"
+
+Box = spaces.Box[Any]
+
+
+@dataclass(frozen=True)
+class World:
+    """A task as an evaluation sees it."""
+
+    task: str
+    environment: str
+    """Gymnasium id."""
+    metrics: tuple[Metric, ...]
+    reference: Reference | None
+    """Holds for the task's own settings."""
+    make: Callable[[int, Mapping[str, Any]], VectorEnv[Any, Any, Any]]
+    """(count, settings) to worlds that do not reset themselves."""
+    slots: int = LARGEST_BATCH
+    """How many episodes side by side are worth it."""
+
+
+def find_world(task: str) -> World:
+    """The world of that name; simulators of other packages come before our own, and any Gymnasium id works as well."""
+    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name == OWN)
+    trouble: RobustBCError | None = None
+    for entry in found:
+        try:
+            world: World | None = entry.load()(task)
+        except RobustBCError as problem:
+            trouble = problem
+            continue
+        if world is not None:
+            return world
+    if trouble is not None:
+        raise trouble
+    return gymnasium_world(task)
+
+
+def gymnasium_world(task: str) -> World:
+    """Any Gymnasium id in Gymnasium's own vector environment."""
+
+    def make(count: int, settings: Mapping[str, Any]) -> VectorEnv[Any, Any, Any]:
+        try:
+            return gym.make_vec(
+                task,
+                count,
+                "sync",
+                vector_kwargs={"autoreset_mode": AutoresetMode.DISABLED},
+                wrappers=(Guard,),
+                **settings,
+            )
+        except Exception as problem:  # whatever someone's environment, or a setting that it does not take, leads to
+            raise RobustBCError(f"'{task}' cannot be made: {reason_of(problem)}.") from problem
+
+    return World(task=task, environment=task, metrics=(), reference=None, make=make)
+
+
+def boxes(worlds: VectorEnv[Any, Any, Any]) -> tuple[Box, Box]:
+    """Observation and action space of one environment; learners take vectors, so both must be Boxes with one axis."""
+    seen, done = worlds.single_observation_space, worlds.single_action_space
+    for name, space in (("observation", seen), ("action", done)):
+        if not isinstance(space, spaces.Box) or len(space.shape) != 1 or space.dtype.kind != "f":
+            raise RobustBCError(
+                f"the environment has the {name} space {space}, but a Box of real numbers with one axis is needed;"
+                " wrap the environment to flatten it."
+            )
+    return seen, done  # type: ignore[return-value]

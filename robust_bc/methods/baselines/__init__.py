@@ -1,0 +1,1 @@
+"""Robust methods of others, and plain ones: what ChoiceNet is measured against."""

@@ -1,0 +1,135 @@
+"""What the Gaussian-process methods share: settings, the bootstrap of an ensemble, and their model."""
+
+from __future__ import annotations
+
+import functools
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from robust_bc.errors import RobustBCError
+from robust_bc.gaussian_processes.fitted import FittedProcess, fit_live
+from robust_bc.gaussian_processes.kernels import KERNELS, Kernel, KernelName
+from robust_bc.gaussian_processes.metric import MetricName, learned_metric
+from robust_bc.gaussian_processes.model import GaussianProcesses, MemberFit
+from robust_bc.gaussian_processes.prior import Prior
+from robust_bc.methods.direct import DirectMethod
+from robust_bc.methods.settings import Settings
+from robust_bc.system.seeding import MemberSeed, Purpose
+
+BYTES_OF_A_DOUBLE = 8
+BYTES_OF_A_GIGABYTE, BYTES_OF_A_MEGABYTE = 1e9, 1e6
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianProcessSettings(Settings):
+    """What every Gaussian process can be told."""
+
+    kernel: KernelName = "squared-exponential"
+    """The squared exponential, or the kernel of infinitely wide networks, which goes on like a line."""
+    length_scale: float = 0.5
+    """Length scale of the kernel, in medians of the distances between observations, as the metric has them
+    (wide-network: their root mean square)."""
+    metric: MetricName = "equal"
+    """Whether all directions of the observations count alike, or as much as a first process finds that they matter."""
+    max_pairs: int = 4000
+    """Refuse more pairs than this: memory grows with their square, and time with their cube."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_positive("length_scale")
+        self.require_at_least(2, "max_pairs")
+
+
+GaussianProcessSettingsType = TypeVar("GaussianProcessSettingsType", bound=GaussianProcessSettings)
+
+
+class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
+    """Exact inference with one kernel for all action dimensions."""
+
+    tells_trust: ClassVar[bool] = True
+    """Whether it finds out how far each pair is to be trusted."""
+
+    @abstractmethod
+    def fit_process(self, settings: GaussianProcessSettingsType, prior: Prior, targets: Tensor) -> FittedProcess:
+        """The process of targets (n, D) under this prior; no column of them is 0 throughout, unless all are."""
+
+    def check(self, settings: GaussianProcessSettingsType, pairs: int) -> None:
+        if pairs > settings.max_pairs:
+            raise RobustBCError(
+                f"method '{self.name}' was given {pairs} pairs, but max_pairs is {settings.max_pairs}: each of several"
+                f" matrices would take {_memory(BYTES_OF_A_DOUBLE * pairs**2)}, and the time grows with the cube of the"
+                " pairs; give fewer pairs or raise max_pairs (`--max-pairs` at the command line)."
+            )
+
+    def fit(
+        self,
+        settings: GaussianProcessSettingsType,
+        observations: NDArray[np.float32],
+        actions: NDArray[np.float32],
+        seeds: Sequence[MemberSeed],
+    ) -> GaussianProcesses:
+        pairs = len(observations)
+        self.check(settings, pairs)
+        inputs, targets = (torch.from_numpy(values.astype(np.float64)) for values in (observations, actions))
+        kernel = KERNELS[settings.kernel]
+        fits = []
+        for seed in seeds:
+            rows = np.arange(pairs) if len(seeds) == 1 else bootstrap_rows(pairs, seed)
+            mine, shown = (values[torch.from_numpy(rows)] for values in (inputs, targets))
+            metric, fitted = None, self._fit_one(settings, kernel, mine, shown, seed)
+            if settings.metric == "learned":
+                slopes_of = kernel(fitted.length_scale)
+                metric = learned_metric(mine, slopes_of, fitted.coefficients).float()  # as it is stored
+                fitted = self._fit_one(settings, kernel, mine @ metric.double(), shown, seed)
+            fits.append(MemberFit(rows, fitted, metric))
+        return GaussianProcesses.of(observations, fits, kernel, self.tells_trust)
+
+    def _fit_one(
+        self,
+        settings: GaussianProcessSettingsType,
+        kernel: type[Kernel],
+        inputs: Tensor,
+        targets: Tensor,
+        seed: MemberSeed,
+    ) -> FittedProcess:
+        """The process of targets (n, D) at inputs (n, S)."""
+        length_scale = settings.length_scale * kernel.unit(inputs, seed.stream(Purpose.INITIALISE))
+        prior = Prior.at(inputs, kernel(float(np.float32(length_scale))))  # the one that is stored, to the last digit
+        return fit_live(functools.partial(self.fit_process, settings, prior), targets)
+
+    def empty(
+        self,
+        settings: GaussianProcessSettingsType,
+        members: int,
+        observations: int,
+        actions: int,
+        tensors: Mapping[str, Tensor],
+    ) -> GaussianProcesses:
+        return GaussianProcesses.empty(
+            members,
+            observations,
+            actions,
+            tensors,
+            KERNELS[settings.kernel],
+            self.tells_trust,
+            settings.metric == "learned",
+        )
+
+
+def bootstrap_rows(pairs: int, seed: MemberSeed) -> NDArray[np.int64]:
+    """The rows of a bootstrap sample, sorted; each counts once, for a copy would vouch for its twin."""
+    return np.unique(seed.stream(Purpose.TRAIN).integers(0, pairs, pairs))
+
+
+def _memory(size: float) -> str:
+    """A number of bytes for a person."""
+    if size >= BYTES_OF_A_GIGABYTE:
+        return f"{size / BYTES_OF_A_GIGABYTE:.1f} GB"
+    return f"{max(1, round(size / BYTES_OF_A_MEGABYTE))} MB"

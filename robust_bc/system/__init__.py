@@ -1,0 +1,1 @@
+"""What every part needs of the machine: files, interrupts, devices, seeds, and text that a terminal can show."""
