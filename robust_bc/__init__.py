@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from robust_bc.version import __version__
 
 if TYPE_CHECKING:
+    from robust_bc.auditing.audit import Audit as Audit
+    from robust_bc.auditing.audit import load_audit as load_audit
     from robust_bc.auditing.audits import audit as audit
-    from robust_bc.auditing.results import Audit as Audit
-    from robust_bc.auditing.storage import load_audit as load_audit
     from robust_bc.data.demonstrations import Demonstrations as Demonstrations
     from robust_bc.errors import RobustBCError as RobustBCError
     from robust_bc.evaluation.evaluating import evaluate as evaluate
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Loaded on first use: importing torch takes two seconds, and `robust-bc --help` should not wait for it.
 _EXPORTS = {
-    "Audit": "robust_bc.auditing.results",
+    "Audit": "robust_bc.auditing.audit",
     "Demonstrations": "robust_bc.data.demonstrations",
     "Evaluation": "robust_bc.evaluation.results",
     "Policy": "robust_bc.policies.policy",
@@ -32,7 +32,7 @@ _EXPORTS = {
     "evaluate_fleet": "robust_bc.evaluation.evaluating",
     "fit": "robust_bc.training.fitting",
     "fit_fleet": "robust_bc.training.fitting",
-    "load_audit": "robust_bc.auditing.storage",
+    "load_audit": "robust_bc.auditing.audit",
     "load_policy": "robust_bc.policies.files",
     "method_names": "robust_bc.methods",
 }

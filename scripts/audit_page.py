@@ -17,9 +17,9 @@ import pandas
 from matplotlib.figure import Figure
 from scipy import stats
 
-from robust_bc.benchmark.audit_measures import LEARNER, MOST_PAIRS, ROLLOUTS
-from robust_bc.benchmark.figures import save_figure
 from robust_bc.system.files import write_whole
+from robust_bc_benchmarks.audit.measures import LEARNER, MOST_PAIRS, ROLLOUTS
+from robust_bc_benchmarks.figures import save_figure
 from robust_bc_envs.tasks import CARDS
 
 GROUPS = ("Test", "Development")

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from robust_bc import Demonstrations, fit, fit_fleet
-from robust_bc.benchmark.comparisons import Comparison, fastest, report
 from robust_bc.training.fitting import FitPlan
+from robust_bc_benchmarks.comparisons import Comparison, fastest, report
 
 STEPS = 200
 MEMBERS = 20

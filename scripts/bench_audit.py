@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc import Demonstrations
-from robust_bc.benchmark.comparisons import Comparison, report
+from robust_bc_benchmarks.comparisons import Comparison, report
 
 SIZES = (10_000, 100_000, 1_000_000)
 KINDS = ("whole episodes", "single pairs")
@@ -72,7 +72,7 @@ def repeated(mix: Demonstrations, times: int) -> Demonstrations:
 def measure(kind: str, pairs: int) -> Measured:
     """Audit so many pairs; called in a process that has done nothing else."""
     from robust_bc import audit
-    from robust_bc.cli.control_source import TeacherSource
+    from robust_bc_benchmarks.commands.control_source import TeacherSource
 
     mix = TeacherSource(None, episodes=EPISODES).demonstrations(TASK, HOW, RATE, 0)
     data = repeated(mix, pairs // len(mix))

@@ -12,9 +12,9 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 
 from robust_bc import Demonstrations, Policy, evaluate, evaluate_fleet, fit
-from robust_bc.benchmark.comparisons import Comparison, fastest, report
 from robust_bc.evaluation.evaluating import play
 from robust_bc.evaluation.rollouts import Episode, episode_seeds
+from robust_bc_benchmarks.comparisons import Comparison, fastest, report
 from robust_bc_demos.network_teacher import load_network_teacher
 from robust_bc_demos.teachers import SHIPPED
 from robust_bc_envs.mujoco_batch import usable_cores

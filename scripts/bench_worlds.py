@@ -11,8 +11,8 @@ import gymnasium as gym
 import numpy as np
 
 import robust_bc_envs
-from robust_bc.benchmark.comparisons import Comparison, fastest, report
 from robust_bc.evaluation.rollouts import episode_seeds
+from robust_bc_benchmarks.comparisons import Comparison, fastest, report
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.teachers import Teacher, find_teacher
 from robust_bc_envs.batches import boxes, make_batch

@@ -16,18 +16,18 @@ import tyro
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from robust_bc.benchmark.contenders import ORACLE
-from robust_bc.benchmark.control_cells import EXPERT
-from robust_bc.benchmark.control_headlines import OURS
-from robust_bc.benchmark.control_page import against_rate
-from robust_bc.benchmark.control_tables import Grid, grids, percent
-from robust_bc.benchmark.dot_plots import HERO, NEUTRAL, REFERENCE, Dot, Panel, dot_figure
-from robust_bc.benchmark.figures import save_figure
-from robust_bc.cli import benchmark_driving, benchmark_mujoco
 from robust_bc.cli.arguments import parse
-from robust_bc.cli.benchmark_control import ControlRequest, Finished, complete
 from robust_bc.report import Lines, lines_png, table_as_markdown
 from robust_bc.system.files import write_whole
+from robust_bc_benchmarks.commands import driving, mujoco
+from robust_bc_benchmarks.commands.control import ControlRequest, Finished, complete
+from robust_bc_benchmarks.contenders import ORACLE
+from robust_bc_benchmarks.control.cells import EXPERT
+from robust_bc_benchmarks.control.headlines import OURS
+from robust_bc_benchmarks.control.page import against_rate
+from robust_bc_benchmarks.control.tables import Grid, grids, percent
+from robust_bc_benchmarks.dot_plots import HERO, NEUTRAL, REFERENCE, Dot, Panel, dot_figure
+from robust_bc_benchmarks.figures import save_figure
 
 Arguments = TypeVar("Arguments")
 DOCS = Path("docs")
@@ -137,8 +137,8 @@ def _text(name: PageName, page: DocsPage, finished: list[Finished]) -> str:
 
 def _request(command: str) -> ControlRequest:
     if command.split()[2] == "mujoco":
-        return benchmark_mujoco.request(_parsed(benchmark_mujoco.MujocoArguments, command), command)
-    return benchmark_driving.request(_parsed(benchmark_driving.DrivingArguments, command), command)
+        return mujoco.request(_parsed(mujoco.MujocoArguments, command), command)
+    return driving.request(_parsed(driving.DrivingArguments, command), command)
 
 
 def _parsed(target: type[Arguments], command: str) -> Arguments:

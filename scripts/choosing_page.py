@@ -18,10 +18,10 @@ import numpy as np
 import torch
 
 from robust_bc import fit, method_names
-from robust_bc.benchmark.contenders import ALL, ORACLE, expand, find_contender
-from robust_bc.benchmark.teachers import make_teacher_task
 from robust_bc.methods import get_method
 from robust_bc.system.files import write_whole
+from robust_bc_benchmarks.contenders import ALL, ORACLE, expand, find_contender
+from robust_bc_benchmarks.teachers import make_teacher_task
 
 DOCS, RUNS = Path("docs"), Path("runs")
 SAME_STATE = ("relabel", "flip", "uniform")

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import tyro
 
-from robust_bc.benchmark.ablation import FEWEST_SEEDS
-from robust_bc.benchmark.ablation_variants import VARIANTS, settings_of_variants
-from robust_bc.cli.run_once import run_once
 from robust_bc.system.files import write_whole
+from robust_bc_benchmarks.ablation.running import FEWEST_SEEDS
+from robust_bc_benchmarks.ablation.variants import VARIANTS, settings_of_variants
+from robust_bc_benchmarks.commands.run_once import run_once
 
 DOCS, RUNS = Path("docs"), Path("runs/docs/ablation")
 FIGURES = {"synthetic-functions.png": "ablation-functions.png", "random-teachers.png": "ablation-teachers.png"}

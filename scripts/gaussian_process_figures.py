@@ -10,9 +10,9 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from robust_bc import fit
-from robust_bc.benchmark.figures import save_figure
-from robust_bc.benchmark.functions import get_function, uniform_outliers
-from robust_bc.benchmark.pair_trust import add_colour_bar, draw_pair_trust
+from robust_bc_benchmarks.figures import save_figure
+from robust_bc_benchmarks.pair_trust import add_colour_bar, draw_pair_trust
+from robust_bc_benchmarks.synthetic.functions import get_function, uniform_outliers
 
 OUT = Path("docs/gaussian-processes.png")
 METHODS, RATE, SEED = ("lgpr", "rgpr"), 0.2, 0

@@ -14,8 +14,10 @@ from typing import Any
 
 import torch
 
-from robust_bc.benchmark.contenders import ALL, expand, fair, settings_in_use
-from robust_bc.benchmark.housing_settings import (
+from robust_bc.system.files import write_whole
+from robust_bc_benchmarks.commands.run_once import run_once
+from robust_bc_benchmarks.contenders import ALL, expand, fair, settings_in_use
+from robust_bc_benchmarks.housing.settings import (
     CHOSEN,
     JUDGES,
     SEEDS,
@@ -25,8 +27,6 @@ from robust_bc.benchmark.housing_settings import (
     judge_candidates,
     mean_error,
 )
-from robust_bc.cli.run_once import run_once
-from robust_bc.system.files import write_whole
 
 COMMAND = "robust-bc benchmark housing --seeds 10"
 DOCS, RUNS = Path("docs"), Path("runs/docs/housing")

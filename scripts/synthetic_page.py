@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from robust_bc.benchmark.contenders import ORACLE, expand, fair, settings_in_use
-from robust_bc.cli.run_once import run_once
 from robust_bc.system.files import write_whole
+from robust_bc_benchmarks.commands.run_once import run_once
+from robust_bc_benchmarks.contenders import ORACLE, expand, fair, settings_in_use
 
 MAIN = "robust-bc benchmark synthetic --methods all --seeds 10"
 FRESH = "robust-bc benchmark synthetic --methods choicenet --seed 100 --seeds 10"

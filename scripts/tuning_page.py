@@ -11,16 +11,16 @@ import numpy as np
 import torch
 import tyro
 
-from robust_bc.benchmark.tuning import EARLY, FIRST_SEED, RATES, TRIALS, Trial, run_tuning
 from robust_bc.methods import method_names
 from robust_bc.system.files import write_whole
+from robust_bc_benchmarks.tuning import EARLY, FIRST_SEED, RATES, TRIALS, Trial, run_tuning
 
 INTRODUCTION = """# How settings were chosen
 
 Written by `{command}`.
 
 **The rule**, the same for every method: fit to 400 pairs of a random teacher (17 observations, 6 actions; see
-`robust_bc/benchmark/teachers.py`), corrupt as they are, and look at the other 100, just as corrupt: the *median*
+`robust_bc_benchmarks.teachers`), corrupt as they are, and look at the other 100, just as corrupt: the *median*
 distance between the action shown and the action that the policy would take. Fewer than half of the pairs are bad, so
 the median pair is a good one: no clean label, no likelihood and no knowledge of the rate is needed. The score of a
 trial is the mean over {tasks} tasks: flip, relabel and uniform at {rates}, and clean pairs, so many

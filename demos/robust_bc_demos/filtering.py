@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.auditing.results import Audit
+from robust_bc.auditing.audit import Audit
 from robust_bc.auditing.sources import UNKNOWN, source_of
 from robust_bc.auditing.wording import reason
+from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.data.fingerprints import pairs_digest
-from robust_bc.data.minari_demonstrations import has_labels, read_labels, read_minari, read_noise
+from robust_bc.data.minari_demonstrations import has_labels, read_labels, read_noise
 from robust_bc.data.minari_files import RecordedDataset, StoredEpisode, open_minari
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.rollouts import Episode
@@ -87,7 +88,7 @@ def filter_dataset(
     dataset = open_minari(source)
     if folder.resolve() == dataset.folder.resolve():
         raise RobustBCError(f"'{name}' is the dataset to be filtered; take another id, and nothing is lost.")
-    demonstrations = read_minari(dataset)
+    demonstrations = Demonstrations.from_minari(dataset)
     same = pairs_digest([demonstrations]) == audit.pairs_sha256
     if not same or not np.array_equal(audit.episodes, demonstrations.episodes):
         raise RobustBCError(

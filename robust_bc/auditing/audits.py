@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from robust_bc.auditing.audit import Audit
 from robust_bc.auditing.estimates import Estimate
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.judging.checks import run_checks
@@ -15,7 +16,6 @@ from robust_bc.auditing.judging.pooling import Grouping
 from robust_bc.auditing.judging.scaled import Flags, Floats, Scaled
 from robust_bc.auditing.judging.single_pairs import judge_single_pairs
 from robust_bc.auditing.judging.verdict import Judged, cannot_tell, judge_episodes
-from robust_bc.auditing.results import Audit
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.data.fingerprints import pairs_digest

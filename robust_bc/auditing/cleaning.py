@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from robust_bc.auditing.results import Audit
+from robust_bc.auditing.results import AuditResults
 from robust_bc.policies.cleaning import Cleaning
 
 MOST_NAMED = 10
 """Episodes that the sentence names one by one."""
 
 
-def cleaning_of(audit: Audit) -> Cleaning:
+def cleaning_of(audit: AuditResults) -> Cleaning:
     """What `audit.keep()` leaves out."""
     kept = audit.keep()
     names = np.unique(audit.episodes)
@@ -27,7 +27,7 @@ def cleaning_of(audit: Audit) -> Cleaning:
     )
 
 
-def _reason(audit: Audit, dropped: list[int], episodes: int) -> str:
+def _reason(audit: AuditResults, dropped: list[int], episodes: int) -> str:
     if unused := audit.why_kept():
         return unused
     if not dropped:

@@ -9,7 +9,7 @@ import numpy as np
 
 from robust_bc.auditing.judging.agreement import Agreement
 from robust_bc.auditing.judging.scaled import Floats
-from robust_bc.auditing.results import Audit
+from robust_bc.auditing.results import AuditResults
 from robust_bc.auditing.tables import TONES, episode_table, finding_table, pair_table, source_table
 from robust_bc.auditing.truth import Truth
 from robust_bc.auditing.windows import STEPS, Window, course, worst_windows
@@ -37,7 +37,7 @@ BINS = 20
 
 
 def audit_page(
-    audit: Audit,
+    audit: AuditResults,
     folder: Path | None = None,
     command: str | None = None,
     truth: Truth | None = None,
@@ -62,7 +62,7 @@ def audit_page(
     return Page(f"Audit of {what}", headline(audit), _facts(audit, command), blocks, TONES[audit.verdict])
 
 
-def _facts(audit: Audit, command: str | None) -> dict[str, str]:
+def _facts(audit: AuditResults, command: str | None) -> dict[str, str]:
     facts = {} if command is None else {"command": command}
     facts["pairs"] = f"{len(audit)} single pairs"
     if not audit.single_pairs:
@@ -74,12 +74,12 @@ def _facts(audit: Audit, command: str | None) -> dict[str, str]:
     return facts
 
 
-def _of_pairs(audit: Audit) -> list[Block]:
+def _of_pairs(audit: AuditResults) -> list[Block]:
     """Single pairs have no course in time."""
     return [histogram(audit), pair_table(audit, ROWS)]
 
 
-def _of_episodes(audit: Audit) -> list[Block]:
+def _of_episodes(audit: AuditResults) -> list[Block]:
     blocks: list[Block] = []
     if audit.agreement is not None:
         blocks.append(Group("Who agrees with whom", [agreement_matrix(audit, audit.agreement), ranking(audit)]))
@@ -87,7 +87,7 @@ def _of_episodes(audit: Audit) -> list[Block]:
     return [*blocks, *_windows(audit)]
 
 
-def _windows(audit: Audit) -> list[Block]:
+def _windows(audit: AuditResults) -> list[Block]:
     """Of bad episodes, and of others with bad pairs; where nothing is bad, the worst all the same."""
     bad = audit.bad_episodes
     found = {"Worst windows": worst_windows(audit, WINDOWS, among=bad if bad.any() else None)}
@@ -106,7 +106,7 @@ def _windows(audit: Audit) -> list[Block]:
     ]
 
 
-def agreement_matrix(audit: Audit, found: Agreement) -> Matrix:
+def agreement_matrix(audit: AuditResults, found: Agreement) -> Matrix:
     """The disagreement of all compared episodes, the majority first."""
     order = found.order
     places = found.compared[order]
@@ -130,7 +130,7 @@ def agreement_matrix(audit: Audit, found: Agreement) -> Matrix:
     return Matrix("Disagreement of the episodes", names, values, groups, label, bad, note)
 
 
-def ranking(audit: Audit) -> Scatter:
+def ranking(audit: AuditResults) -> Scatter:
     """A dot for each episode, from the worst to the best, by its verdict."""
     rows = audit.episode_rows(DOTS)
     series = []
@@ -146,7 +146,7 @@ def ranking(audit: Audit) -> Scatter:
     return Scatter("How far each episode is from the majority", "rank, worst first", "score", series, note)
 
 
-def window_chart(audit: Audit, window: Window) -> Lines:
+def window_chart(audit: AuditResults, window: Window) -> Lines:
     """The action over time, shown and expected."""
     drawn = course(audit, window)
     steps = drawn.steps.astype(np.float64).tolist()
@@ -170,7 +170,7 @@ def _said(verdict: str) -> str:
     return "one that cannot be told" if verdict == "cannot tell" else verdict
 
 
-def histogram(audit: Audit) -> Lines:
+def histogram(audit: AuditResults) -> Lines:
     """How many pairs have which probability of being clean, as an outline for each verdict."""
     edges = np.linspace(0.0, 1.0, BINS + 1)
     doubt = audit.settings.doubt

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +60,7 @@ class SourceRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class AuditResults:
     """N judged pairs in E episodes; the E are in the order of `np.unique(episodes)`."""
 
     clean: Floats  # (N,) probability that the pair is clean
@@ -121,11 +120,6 @@ class Audit:
 
     def __len__(self) -> int:
         return len(self.clean)
-
-    def __str__(self) -> str:
-        from robust_bc.auditing.wording import short_table
-
-        return short_table(self)
 
     @cached_property
     def grouping(self) -> Grouping:
@@ -234,15 +228,9 @@ class Audit:
 
         return pandas.DataFrame([asdict(row) for row in self.episode_rows()]).set_index("episode")
 
-    def about(self, dataset: str | None, sources: tuple[str, ...] | None) -> Audit:
+    def about(self, dataset: str | None, sources: tuple[str, ...] | None) -> Self:
         """The same with the name of its dataset and the sources of its episodes."""
         return replace(self, dataset=dataset, sources=sources)
-
-    def save(self, folder: str | Path) -> Path:
-        """Write audit.json, pairs.safetensors and report.html into a folder; `load_audit` reads the first two."""
-        from robust_bc.auditing.storage import save_audit
-
-        return save_audit(self, Path(folder))
 
 
 def verdict_of(clean: float, doubt: float) -> Verdict:

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from robust_bc.auditing import REVISION
+from robust_bc.auditing.audit import Audit, load_audit
 from robust_bc.auditing.audits import CHECKING, Progress, assemble, audit_settings, judge
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.judging.checks import run_checks
 from robust_bc.auditing.judging.verdict import Judged
-from robust_bc.auditing.results import Audit
 from robust_bc.auditing.settings import AuditSettings
-from robust_bc.auditing.storage import AGREEMENT, PREFIX, agreement_tensors, load_audit, read_agreement
+from robust_bc.auditing.storage import AGREEMENT, PREFIX, agreement_tensors, read_agreement
 from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.data.fingerprints import pairs_digest
 from robust_bc.data.json_files import as_typed, read_json, sealed, unsealed

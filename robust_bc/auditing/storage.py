@@ -14,12 +14,12 @@ from robust_bc.auditing.estimates import Estimate
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.judging.agreement import Agreement
 from robust_bc.auditing.page import audit_page
-from robust_bc.auditing.results import Audit
+from robust_bc.auditing.results import AuditResults
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.auditing.wording import headline
 from robust_bc.data.described_tensors import DescribedTensors
 from robust_bc.data.tensor_files import Expected
-from robust_bc.errors import DamagedFileError, RobustBCError
+from robust_bc.errors import DamagedFileError
 from robust_bc.report import Page, page_as_html
 
 FILES = DescribedTensors("audit", 3, "audit.json", "pairs.safetensors")
@@ -63,13 +63,13 @@ class AuditDescription:
     episode_table: list[dict[str, Any]]
 
 
-def save_audit(audit: Audit, folder: Path, page: Page | None = None) -> Path:
+def save_audit(audit: AuditResults, folder: Path, page: Page | None = None) -> Path:
     """All three files, or none of them; without a page, the one that the audit itself has."""
     html = page_as_html(page or audit_page(audit, folder))
     return FILES.write(folder, describe(audit), save(_tensors(audit)), {PAGE_FILE: html})
 
 
-def describe(audit: Audit) -> dict[str, Any]:
+def describe(audit: AuditResults) -> dict[str, Any]:
     """All but the numbers of each pair, as plain objects; one-step episodes would only repeat their pairs."""
     return {
         "dataset": audit.dataset,
@@ -90,34 +90,6 @@ def describe(audit: Audit) -> dict[str, Any]:
         "source_table": [asdict(row) for row in audit.source_rows()],
         "episode_table": [] if audit.single_pairs else [asdict(row) for row in audit.episode_rows(MOST_ROWS)],
     }
-
-
-def load_audit(folder: str | Path) -> Audit:
-    """The audit that `robust-bc audit --out` or `Audit.save` left in a folder; its tables are computed anew."""
-    place = Path(folder).expanduser()
-    for name in (FILES.description_file, FILES.tensors_file):
-        if not (place / name).exists():
-            raise RobustBCError(f"'{place}' has no audit: {name} is missing; robust-bc audit makes one.")
-    try:
-        content, tensors = FILES.read(place, AuditDescription)
-        wanted = dict(ARRAYS)
-        if content.evidence is not None:
-            wanted |= {PREFIX + name: expected for name, expected in AGREEMENT.items()}
-        arrays = tensors.take(wanted)
-        return Audit(
-            **{name: arrays[name] for name in ARRAYS},
-            agreement=read_agreement(arrays, content.evidence),
-            findings=content.findings,
-            rate=content.rate,
-            undecided=content.undecided,
-            settings=content.settings,
-            seed=content.seed,
-            dataset=content.dataset,
-            pairs_sha256=content.pairs_sha256,
-            sources=content.sources,
-        )
-    except RobustBCError as problem:
-        raise DamagedFileError(f"{str(problem).rstrip('.')}; make the audit anew by robust-bc audit.") from problem
 
 
 def agreement_tensors(found: Agreement | None) -> dict[str, NDArray[Any]]:
@@ -141,6 +113,6 @@ def read_agreement(arrays: dict[str, NDArray[Any]], evidence: float | None) -> A
     return Agreement(compared.astype(np.intp), disagreement, majority, evidence, scores)
 
 
-def _tensors(audit: Audit) -> dict[str, NDArray[Any]]:
+def _tensors(audit: AuditResults) -> dict[str, NDArray[Any]]:
     arrays = {name: getattr(audit, name) for name in ARRAYS} | agreement_tensors(audit.agreement)
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}

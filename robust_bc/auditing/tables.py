@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robust_bc.auditing.estimates import Estimate
-from robust_bc.auditing.results import Audit, EpisodeRow, Verdict
+from robust_bc.auditing.results import AuditResults, EpisodeRow, Verdict
 from robust_bc.auditing.windows import action_errors
 from robust_bc.auditing.wording import counted, reason
 from robust_bc.report import Cell, Column, Table
@@ -17,7 +17,7 @@ TONES: dict[Verdict, Tone] = {"bad": "bad", "cannot tell": "unsure", "clean": "g
 ALL = "all"
 
 
-def source_table(audit: Audit) -> Table:
+def source_table(audit: AuditResults) -> Table:
     """A row for each source, worst first."""
     columns = [Column("source"), Column("P(clean)", "number", "high")]
     columns += [Column(name, "number") for name in ("episodes", "bad episodes", "pairs", "bad pairs")]
@@ -32,7 +32,7 @@ def source_table(audit: Audit) -> Table:
     return Table("Sources", columns, rows, note)
 
 
-def episode_table(audit: Audit, most: int) -> Table:
+def episode_table(audit: AuditResults, most: int) -> Table:
     """A row for each of the worst episodes."""
     rows = audit.episode_rows(most)
     columns = [Column("episode"), *_source_column(audit), Column("verdict"), Column("P(clean)", "number", "high")]
@@ -47,7 +47,7 @@ def episode_table(audit: Audit, most: int) -> Table:
     return Table("Episodes, worst first", columns, [_episode(audit, row) for row in rows], note.strip())
 
 
-def _episode(audit: Audit, row: EpisodeRow) -> list[Cell]:
+def _episode(audit: AuditResults, row: EpisodeRow) -> list[Cell]:
     why = reason(audit, row)
     return [
         Cell(str(row.episode), float(row.episode)),
@@ -63,7 +63,7 @@ def _episode(audit: Audit, row: EpisodeRow) -> list[Cell]:
     ]
 
 
-def _rest(audit: Audit, shown: Sequence[EpisodeRow]) -> str:
+def _rest(audit: AuditResults, shown: Sequence[EpisodeRow]) -> str:
     more = len(audit.verdicts) - len(shown)
     if not more:
         return ""
@@ -71,7 +71,7 @@ def _rest(audit: Audit, shown: Sequence[EpisodeRow]) -> str:
     return f"{counted(more, 'more episode')} not shown, {bad or 'none'} of them bad: `load_audit(folder).to_frame()`."
 
 
-def finding_table(audit: Audit, most: int) -> Table:
+def finding_table(audit: AuditResults, most: int) -> Table:
     """A row for each finding of the checks; those that spoil an episode first."""
     rows = [
         [
@@ -90,7 +90,7 @@ def finding_table(audit: Audit, most: int) -> Table:
     return Table("What the checks found", columns, rows, note)
 
 
-def pair_table(audit: Audit, most: int) -> Table:
+def pair_table(audit: AuditResults, most: int) -> Table:
     """A row for each of the worst pairs, of a dataset of single pairs: its action beside the expected one."""
     columns = [Column("pair"), *_source_column(audit), Column("verdict"), Column("P(clean)", "number", "high")]
     columns += [Column("action", "number"), Column("shown", "number"), Column("expected", "number"), Column("why")]
@@ -120,7 +120,7 @@ def pair_table(audit: Audit, most: int) -> Table:
     return Table("Pairs, worst first", columns, rows, note)
 
 
-def _source_column(audit: Audit) -> list[Column]:
+def _source_column(audit: AuditResults) -> list[Column]:
     return [] if audit.sources is None else [Column("source")]
 
 

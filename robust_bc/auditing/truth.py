@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc.auditing.judging.scaled import Floats
-from robust_bc.auditing.results import Audit
+from robust_bc.auditing.results import AuditResults
 from robust_bc.errors import RobustBCError
 
 CORRUPT_FROM = 0.5
@@ -30,7 +30,7 @@ class Truth:
     """Rank correlation of the episodes' scores with the noise of their demonstrators, for a graded mix."""
 
 
-def compare(audit: Audit, corrupt: NDArray[np.bool_], noise: Floats | None = None) -> Truth:
+def compare(audit: AuditResults, corrupt: NDArray[np.bool_], noise: Floats | None = None) -> Truth:
     """An audit beside the truth (N,), and beside the noise (N,) of a graded mix."""
     for labels in (corrupt, noise):
         if labels is not None and labels.shape != (len(audit),):

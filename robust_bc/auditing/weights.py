@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robust_bc.auditing.results import Audit
+from robust_bc.auditing.results import AuditResults
 from robust_bc.errors import RobustBCError
 from robust_bc.system.files import write_whole
 
@@ -21,7 +21,7 @@ def check_weights_path(path: Path) -> Path:
     return path
 
 
-def write_weights(audit: Audit, path: Path) -> Path:
+def write_weights(audit: AuditResults, path: Path) -> Path:
     """A row for each pair, in the order of the demonstrations: its index and `audit.weights()`."""
     check_weights_path(path)
     content = io.BytesIO()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc.auditing.judging.scaled import Flags, Floats, Places
-from robust_bc.auditing.results import Audit
+from robust_bc.auditing.results import AuditResults
 
 STEPS = 10
 """A window has so many steps, or all of an episode that has fewer."""
@@ -43,7 +43,7 @@ class Course:
 
 
 def worst_windows(
-    audit: Audit, most: int, steps: int = STEPS, each: int = EACH, among: Flags | None = None
+    audit: AuditResults, most: int, steps: int = STEPS, each: int = EACH, among: Flags | None = None
 ) -> list[Window]:
     """The windows of the highest mean conflict, worst first; no two overlap, and none is without conflict.
 
@@ -69,7 +69,7 @@ def worst_windows(
     return found
 
 
-def own_windows(audit: Audit, episodes: Sequence[int], steps: int = STEPS) -> list[Window]:
+def own_windows(audit: AuditResults, episodes: Sequence[int], steps: int = STEPS) -> list[Window]:
     """The worst window of each of these episodes, in their order, however much worse those of others are."""
     grouping = audit.grouping
     means, _ = _means(audit, steps)
@@ -80,7 +80,7 @@ def own_windows(audit: Audit, episodes: Sequence[int], steps: int = STEPS) -> li
     return found
 
 
-def course(audit: Audit, window: Window, around: int = STEPS) -> Course:
+def course(audit: AuditResults, window: Window, around: int = STEPS) -> Course:
     """The window's action, shown and expected, with so many steps before and after as there are."""
     pairs = _pairs_of(audit, window.episode)
     first, end = max(0, window.first - around), min(len(pairs), window.last + 1 + around)
@@ -88,11 +88,11 @@ def course(audit: Audit, window: Window, around: int = STEPS) -> Course:
     return Course(np.arange(first, end), audit.shown[rows, window.action], audit.expected[rows, window.action])
 
 
-def _pairs_of(audit: Audit, episode: int) -> Places:
+def _pairs_of(audit: AuditResults, episode: int) -> Places:
     return audit.grouping.pairs_of(int(np.searchsorted(audit.grouping.names, episode)))
 
 
-def _means(audit: Audit, steps: int) -> tuple[Floats, NDArray[np.int64]]:
+def _means(audit: AuditResults, steps: int) -> tuple[Floats, NDArray[np.int64]]:
     """Mean conflict and width (N,) of the window that begins at each pair, episode after episode; -inf if none does."""
     grouping = audit.grouping
     lengths = np.repeat(grouping.lengths, grouping.lengths)
@@ -103,7 +103,7 @@ def _means(audit: Audit, steps: int) -> tuple[Floats, NDArray[np.int64]]:
     return np.where(inside, (sums[ends] - sums[:-1]) / widths, -np.inf), widths
 
 
-def _window(audit: Audit, place: int, first: int, width: int) -> Window:
+def _window(audit: AuditResults, place: int, first: int, width: int) -> Window:
     rows = audit.grouping.pairs_of(place)[first : first + width]
     errors = action_errors(audit, rows)
     return Window(
@@ -117,7 +117,7 @@ def _window(audit: Audit, place: int, first: int, width: int) -> Window:
     )
 
 
-def action_errors(audit: Audit, rows: Places) -> Floats:
+def action_errors(audit: AuditResults, rows: Places) -> Floats:
     """(A,) the mean error of these pairs in each column of the actions, in units of its deviation over all pairs."""
     deviation = audit.shown.std(0)
     errors = np.abs(audit.shown[rows] - audit.expected[rows]).mean(0)

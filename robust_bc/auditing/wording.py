@@ -6,7 +6,7 @@ import shlex
 import textwrap
 from pathlib import Path
 
-from robust_bc.auditing.results import Audit, EpisodeRow, Estimate
+from robust_bc.auditing.results import AuditResults, EpisodeRow, Estimate
 from robust_bc.auditing.truth import Truth
 from robust_bc.system.plain_text import visible
 
@@ -37,12 +37,12 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-def units(audit: Audit) -> str:
+def units(audit: AuditResults) -> str:
     """What is judged one by one."""
     return "pair" if audit.single_pairs else "episode"
 
 
-def headline(audit: Audit) -> str:
+def headline(audit: AuditResults) -> str:
     """The verdict."""
     unit, total = units(audit), len(audit.verdicts)
     bad, unsure = audit.verdicts.count("bad"), audit.verdicts.count("cannot tell")
@@ -59,7 +59,7 @@ def headline(audit: Audit) -> str:
     return f"{said}; {rate}.{doubt}{f' {ELSEWHERE}' if audit.by_pair else ''}"
 
 
-def next_commands(audit: Audit, folder: Path | None = None, cut: bool = False) -> tuple[str, list[str]]:
+def next_commands(audit: AuditResults, folder: Path | None = None, cut: bool = False) -> tuple[str, list[str]]:
     """What to do next, in a sentence, and the commands for it; Python's, if there is no dataset."""
     dropped = int((~audit.keep(cut)).sum())
     told = None if audit.dataset is None else shlex.quote(audit.dataset)
@@ -78,7 +78,7 @@ def next_commands(audit: Audit, folder: Path | None = None, cut: bool = False) -
     ]
 
 
-def truth_sentences(audit: Audit, truth: Truth) -> list[str]:
+def truth_sentences(audit: AuditResults, truth: Truth) -> list[str]:
     """How well the audit did, for a dataset with hidden labels."""
     miss = 100 * (audit.rate.value - truth.rate)
     inside = "inside" if audit.rate.low <= truth.rate <= audit.rate.high else "outside"
@@ -105,7 +105,7 @@ def _told_apart(what: str, auroc: float | None, precision: float | None) -> str:
     return f"Corrupt {what} are told from clean ones with an AUROC of {auroc:.3f}, average precision {precision:.3f}."
 
 
-def reason(audit: Audit, row: EpisodeRow) -> str:
+def reason(audit: AuditResults, row: EpisodeRow) -> str:
     """Why an episode is not clean, in a few words; nothing if it is, or if no episode can be told."""
     if row.findings:
         return "; ".join(row.findings)
@@ -116,7 +116,7 @@ def reason(audit: Audit, row: EpisodeRow) -> str:
     return "may contradict the majority"
 
 
-def short_table(audit: Audit) -> str:
+def short_table(audit: AuditResults) -> str:
     """The verdict in a sentence and the worst episodes, or pairs, in a few lines of 80 columns."""
     rows = audit.episode_rows(ROWS)
     with_source, with_pairs = audit.sources is not None, not audit.single_pairs

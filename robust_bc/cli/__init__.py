@@ -1,1 +1,1 @@
-"""The command line: the only place in `robust_bc` that may import the other packages, and it does so lazily."""
+"""The command line: finds the commands of all packages, and has those of the learners."""

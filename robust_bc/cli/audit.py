@@ -15,11 +15,13 @@ from robust_bc.errors import RobustBCError
 from robust_bc.system.seeding import check_seed
 
 if TYPE_CHECKING:
-    from robust_bc.auditing.results import Audit
+    from robust_bc.auditing.audit import Audit
     from robust_bc.auditing.truth import Truth
     from robust_bc.data.demonstrations import Demonstrations
     from robust_bc.data.minari_files import RecordedDataset
 
+REPLAYS = "robust_bc.replays"
+"""Entry points of this group are functions from a dataset and its audit to blocks of the page, such as films."""
 EXIT_TOO_BAD = 1
 
 
@@ -71,18 +73,19 @@ def execute(arguments: AuditArguments, command: str) -> None:
     from robust_bc.auditing.resuming import Unfinished
     from robust_bc.auditing.storage import FILES, PAGE_FILE, describe, save_audit
     from robust_bc.auditing.weights import write_weights
-    from robust_bc.cli.audit_replays import audit_replay
-    from robust_bc.data.minari_demonstrations import read_minari
+    from robust_bc.data.demonstrations import Demonstrations
     from robust_bc.data.minari_files import open_minari
+    from robust_bc.system.plugins import plugins
 
     dataset = open_minari(arguments.dataset)
-    demonstrations = read_minari(dataset)
+    demonstrations = Demonstrations.from_minari(dataset)
     labels = _labels(dataset, len(demonstrations)) if arguments.labels else None
     _check_free(arguments)
     found = _audited(arguments, command, dataset, demonstrations)
     truth = None if labels is None else _compared(found, labels)
     out = arguments.out
-    page = audit_page(found, out, command, truth, audit_replay(dataset, found), arguments.cut)
+    films = [block for entry in plugins(REPLAYS) for block in entry.load()(dataset, found)]
+    page = audit_page(found, out, command, truth, films, arguments.cut)
     save_audit(found, out, page)
     Unfinished(out, "").forget()
     written = [str(out / name) for name in (PAGE_FILE, FILES.description_file, FILES.tensors_file)]

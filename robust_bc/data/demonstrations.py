@@ -15,6 +15,8 @@ from robust_bc.errors import RobustBCError
 if TYPE_CHECKING:
     from minari import MinariDataset
 
+    from robust_bc.data.minari_files import RecordedDataset
+
 MINIMUM_PAIRS = 2
 LARGEST = 1e300
 """Observations and actions beyond this are refused. It leaves room for sums and differences of a hundred million pairs,
@@ -96,14 +98,14 @@ class Demonstrations:
         )
 
     @classmethod
-    def from_minari(cls, dataset: str | Path | MinariDataset, labels: bool = False) -> Demonstrations:
+    def from_minari(cls, dataset: str | Path | MinariDataset | RecordedDataset, labels: bool = False) -> Demonstrations:
         """Demonstrations from a Minari dataset: its id, its folder, or the dataset itself.
 
         `labels` also reads which pairs of a mix are corrupt, for the oracle and for diagnosis; learners do without.
         """
-        from robust_bc.data.minari_demonstrations import read_minari
+        from robust_bc.data.minari_demonstrations import minari_pairs
 
-        return read_minari(dataset, labels)
+        return cls(**minari_pairs(dataset, labels))
 
     def __len__(self) -> int:
         return len(self.observations)

@@ -1,4 +1,4 @@
-"""Demonstrations from a Minari dataset, and the hidden labels of one that was mixed on purpose."""
+"""The pairs of a Minari dataset, and the hidden labels of one that was mixed on purpose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.data.minari_files import RecordedDataset, open_minari
 from robust_bc.data.tensor_files import Expected, read_tensors
 from robust_bc.errors import DamagedFileError, RobustBCError
@@ -21,8 +20,10 @@ LABELS_FILE = "hidden_labels.safetensors"
 """Beside the data of a dataset that was mixed on purpose: which of its pairs are corrupt."""
 
 
-def read_minari(source: str | Path | MinariDataset | RecordedDataset, labels: bool = False) -> Demonstrations:
-    """All pairs of a Minari dataset; an episode's last observation has no action and is left out.
+def minari_pairs(source: str | Path | MinariDataset | RecordedDataset, labels: bool = False) -> dict[str, Any]:
+    """What `Demonstrations` is made of: all pairs of a Minari dataset.
+
+    An episode's last observation has no action and is left out.
 
     With `labels`, what is known about which pairs are corrupt is read too: for the oracle and for diagnosis only.
     """
@@ -35,14 +36,14 @@ def read_minari(source: str | Path | MinariDataset | RecordedDataset, labels: bo
         successors.append(finite_successors(episode.observations[1:], episode.observations[:-1]))
         actions.append(episode.actions)
     lengths = [len(rows) for rows in actions]
-    return Demonstrations(
-        observations=np.concatenate(observations),
-        actions=np.concatenate(actions),
-        episodes=np.repeat(np.arange(len(lengths)), lengths),
-        action_space=dataset.action_space,
-        corrupt=read_labels(dataset, sum(lengths)) if labels else None,
-        successors=np.concatenate(successors),
-    )
+    return {
+        "observations": np.concatenate(observations),
+        "actions": np.concatenate(actions),
+        "episodes": np.repeat(np.arange(len(lengths)), lengths),
+        "action_space": dataset.action_space,
+        "corrupt": read_labels(dataset, sum(lengths)) if labels else None,
+        "successors": np.concatenate(successors),
+    }
 
 
 def finite_successors(after: NDArray[Any], before: NDArray[Any]) -> NDArray[Any]:

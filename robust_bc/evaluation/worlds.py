@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any
 
 import gymnasium as gym
@@ -15,6 +14,7 @@ from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.guarding import Guard, reason_of
 from robust_bc.evaluation.metrics import Metric, Reference
 from robust_bc.evaluation.rollouts import LARGEST_BATCH
+from robust_bc.system.plugins import plugins
 
 GROUP = "robust_bc.worlds"
 """Entry points of this group are functions from a task's name to its `World`, or to None if they do not know it."""
@@ -41,9 +41,8 @@ class World:
 
 def find_world(task: str) -> World:
     """The world of that name; simulators of other packages come before our own, and any Gymnasium id works as well."""
-    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name == OWN)
     trouble: RobustBCError | None = None
-    for entry in found:
+    for entry in plugins(GROUP, order=lambda entry: entry.name == OWN):
         try:
             world: World | None = entry.load()(task)
         except RobustBCError as problem:

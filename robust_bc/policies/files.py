@@ -1,73 +1,28 @@
-"""A policy on disk: `config.json` and `model.safetensors`. Nothing in either is ever executed."""
+"""Loading a policy from disk. Nothing in its files is ever executed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
-from safetensors.torch import save
 
-from robust_bc.data.described_tensors import DescribedTensors
 from robust_bc.data.normalisation import Affine, Normalisation
 from robust_bc.data.tensor_files import Expected, Tensors
 from robust_bc.errors import DamagedFileError, RobustBCError
 from robust_bc.methods import get_method
-from robust_bc.policies.cleaning import Cleaning
+from robust_bc.policies.layout import FILES, MODEL, PolicyConfig
 from robust_bc.policies.policy import Policy
 from robust_bc.system.devices import resolve_device
 
-FILES = DescribedTensors("policy", 2, "config.json", "model.safetensors")
-MODEL = "model."
-"""How the names of the model's own tensors begin."""
 LARGEST_SIZE = 1 << 24
 """Members, observations, actions: far beyond what anybody fits, and still a number to multiply."""
 MOST_LAYERS = 1000
-ActionType = Literal["float16", "float32", "float64"]
-
-
-@dataclass(frozen=True)
-class PolicyConfig:
-    """What stands in the description of a policy."""
-
-    method: str
-    settings: dict[str, Any]
-    members: int
-    observation_size: int
-    action_size: int
-    action_low: tuple[float | None, ...] | None
-    """None for a side without a bound, and for a policy that knows no action space."""
-    action_high: tuple[float | None, ...] | None
-    action_type: ActionType | None
-    cleaning: Cleaning | None = None
-
-
-def save_policy(policy: Policy, folder: Path) -> Path:
-    """Both files appear whole; the checksum in the first tells whether the second belongs to it."""
-    normalisation = policy.normalisation
-    tensors = {f"{MODEL}{name}": tensor.cpu().contiguous() for name, tensor in policy.tensors().items()}
-    for name, affine in (("observations", normalisation.observations), ("actions", normalisation.actions)):
-        tensors[f"{name}.centre"] = torch.from_numpy(affine.centre)
-        tensors[f"{name}.scale"] = torch.from_numpy(affine.scale)
-    space = policy.action_space
-    config: dict[str, Any] = {
-        "method": policy.method.name,
-        "settings": asdict(policy.settings),
-        "members": policy.members,
-        "observation_size": policy.observation_size,
-        "action_size": policy.action_size,
-        "action_low": None if space is None else _bounds(space.low),
-        "action_high": None if space is None else _bounds(space.high),
-        "action_type": None if space is None else str(space.dtype),
-    }
-    if policy.cleaning is not None:
-        config["cleaning"] = asdict(policy.cleaning)
-    return FILES.write(folder, config, save(tensors))
 
 
 def load_policy(folder: str | Path, device: str | torch.device = "auto") -> Policy:
@@ -138,11 +93,6 @@ def _policy_folder(folder: Path) -> Path:
         f"'{folder}' is not the folder of a policy or of a finished run: it has no {FILES.description_file} and"
         f" {FILES.tensors_file}."
     )
-
-
-def _bounds(values: NDArray[Any]) -> list[float | None]:
-    """Infinity is no JSON number, so an unbounded side is null."""
-    return [float(value) if np.isfinite(value) else None for value in values]
 
 
 def _action_space(config: PolicyConfig) -> spaces.Box | None:

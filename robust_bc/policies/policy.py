@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,14 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
+from safetensors.torch import save
 
 from robust_bc.data.demonstrations import as_numbers
 from robust_bc.data.normalisation import Normalisation
 from robust_bc.errors import RobustBCError
 from robust_bc.networks.mixture import MixtureParameters, sample
 from robust_bc.networks.model import Model
+from robust_bc.policies.layout import FILES, MODEL, bounds
 
 if TYPE_CHECKING:
     from robust_bc.methods.base import Method
@@ -149,10 +151,29 @@ class Policy:
         )
 
     def save(self, folder: str | Path) -> Path:
-        """Write `config.json` and `model.safetensors` into the folder."""
-        from robust_bc.policies.files import save_policy
+        """Write `config.json` and `model.safetensors` into the folder.
 
-        return save_policy(self, Path(folder))
+        Both appear whole; the checksum in the first tells whether the second belongs to it.
+        """
+        normalisation = self.normalisation
+        tensors = {f"{MODEL}{name}": tensor.cpu().contiguous() for name, tensor in self.tensors().items()}
+        for name, affine in (("observations", normalisation.observations), ("actions", normalisation.actions)):
+            tensors[f"{name}.centre"] = torch.from_numpy(affine.centre)
+            tensors[f"{name}.scale"] = torch.from_numpy(affine.scale)
+        space = self.action_space
+        config: dict[str, Any] = {
+            "method": self.method.name,
+            "settings": asdict(self.settings),
+            "members": self.members,
+            "observation_size": self.observation_size,
+            "action_size": self.action_size,
+            "action_low": None if space is None else bounds(space.low),
+            "action_high": None if space is None else bounds(space.high),
+            "action_type": None if space is None else str(space.dtype),
+        }
+        if self.cleaning is not None:
+            config["cleaning"] = asdict(self.cleaning)
+        return FILES.write(Path(folder), config, save(tensors))
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """The weights by name."""

@@ -147,5 +147,5 @@ def _inline(text: str) -> str:
 
 def _assets(*names: str) -> str:
     """Files of the package in one piece; the scripts share one module, and nothing of it is global."""
-    folder = files("robust_bc.report") / "assets"
+    folder = files(__package__) / "assets"
     return "\n" + "\n".join((folder / name).read_text(encoding="utf-8") for name in names)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robust_bc.auditing.audit import Audit
 from robust_bc.auditing.audits import bad_rate
 from robust_bc.auditing.judging.agreement import Agreement
 from robust_bc.auditing.judging.pooling import Grouping
-from robust_bc.auditing.results import Audit, Estimate
+from robust_bc.auditing.results import Estimate
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.data.fingerprints import pairs_digest

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from robust_bc.auditing.audit import Audit
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.page import ROWS, WINDOWS, agreement_matrix, audit_page, histogram, ranking, window_chart
-from robust_bc.auditing.results import Audit
 from robust_bc.auditing.tables import episode_table, finding_table, pair_table
 from robust_bc.auditing.truth import compare
 from robust_bc.auditing.windows import worst_windows

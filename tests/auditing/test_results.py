@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robust_bc.auditing.audit import Audit
 from robust_bc.auditing.findings import Finding
-from robust_bc.auditing.results import MOST_DROPPED, Audit, Estimate, verdict_of
+from robust_bc.auditing.results import MOST_DROPPED, Estimate, verdict_of
 from robust_bc.errors import RobustBCError
 from tests.auditing.audits import make_audit
 

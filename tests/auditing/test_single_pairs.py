@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robust_bc import Demonstrations, audit
-from robust_bc.auditing.results import Audit
+from robust_bc.auditing.audit import Audit
 from tests.auditing.toys import smooth
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save, save_file
 
-from robust_bc.auditing.results import Audit
-from robust_bc.auditing.storage import AGREEMENT, ARRAYS, FILES, PAGE_FILE, load_audit
+from robust_bc.auditing.audit import Audit, load_audit
+from robust_bc.auditing.storage import AGREEMENT, ARRAYS, FILES, PAGE_FILE
 from robust_bc.data.json_files import sealed
 from robust_bc.errors import RobustBCError
 from tests.auditing.audits import agreement_of, make_audit

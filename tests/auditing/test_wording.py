@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from robust_bc.auditing.audit import Audit
 from robust_bc.auditing.findings import Finding
-from robust_bc.auditing.results import Audit, Estimate
+from robust_bc.auditing.results import Estimate
 from robust_bc.auditing.truth import compare
 from robust_bc.auditing.wording import COLUMNS, ROWS, headline, next_commands, short_table, truth_sentences
 from tests.auditing.audits import CERTAIN, make_audit

@@ -12,11 +12,12 @@ import pytest
 
 from robust_bc import Demonstrations
 from robust_bc.auditing.findings import Finding
-from robust_bc.benchmark import audit_measures, detectors
-from robust_bc.benchmark.audit import AuditPlan, AuditRun, run_audits
-from robust_bc.benchmark.audit_measures import Returns, draw, measures
-from robust_bc.benchmark.detectors import DETECTORS, Detection, detect
 from robust_bc.errors import RobustBCError
+from robust_bc_benchmarks.audit import detectors
+from robust_bc_benchmarks.audit import measures as audit_measures
+from robust_bc_benchmarks.audit.detectors import DETECTORS, Detection, detect
+from robust_bc_benchmarks.audit.measures import Returns, draw, measures
+from robust_bc_benchmarks.audit.running import AuditPlan, AuditRun, run_audits
 
 
 def pile(lengths: tuple[int, ...], bad: tuple[int, ...] = ()) -> Demonstrations:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from robust_bc.benchmark.control_cells import Cell, Key, LearningCurve, PairCorrelations
-from robust_bc.benchmark.control_plan import ControlPlan
-from robust_bc.benchmark.control_rows import Results, World
 from robust_bc.evaluation.metrics import Metric
+from robust_bc_benchmarks.control.cells import Cell, Key, LearningCurve, PairCorrelations
+from robust_bc_benchmarks.control.plan import ControlPlan
+from robust_bc_benchmarks.control.rows import Results, World
 from tests.benchmark_control.small import FORWARD, plan
 
 COLLISION = Metric("collision", "collision", "last", "rate")

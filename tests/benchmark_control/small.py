@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from robust_bc import Demonstrations
-from robust_bc.benchmark.control import run_control
-from robust_bc.benchmark.control_plan import ControlPlan
 from robust_bc.evaluation.metrics import Metric
+from robust_bc_benchmarks.control.plan import ControlPlan
+from robust_bc_benchmarks.control.running import run_control
 from tests.conftest import QUICK
 
 SETTINGS = {"max_episode_steps": 30}
@@ -59,7 +59,7 @@ class FakeSource:
 
 def main(out: str) -> None:
     """The benchmark that a test kills: real teachers, as the command line has them."""
-    from robust_bc.cli.control_source import TeacherSource
+    from robust_bc_benchmarks.commands.control_source import TeacherSource
 
     run_control(plan(), TeacherSource(60, SETTINGS), Path(out), device="cpu")
 

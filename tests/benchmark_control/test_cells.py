@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from robust_bc.auditing import REVISION
-from robust_bc.benchmark.control import run_control
-from robust_bc.benchmark.control_cells import Cache, Cell, Key
-from robust_bc.benchmark.control_plan import EVALUATION_SEED, ControlPlan
 from robust_bc.errors import RobustBCError
+from robust_bc_benchmarks.control.cells import Cache, Cell, Key
+from robust_bc_benchmarks.control.plan import EVALUATION_SEED, ControlPlan
+from robust_bc_benchmarks.control.running import run_control
 from tests.benchmark_control.small import TINY, FakeSource, plan
 
 

@@ -8,10 +8,11 @@ import io
 import numpy as np
 import pytest
 
-from robust_bc.benchmark.control_cells import Key
-from robust_bc.benchmark.control_headlines import headlines, hero, verdicts
-from robust_bc.benchmark.control_page import make_page
-from robust_bc.benchmark.control_rows import (
+from robust_bc.report import Page, page_as_html
+from robust_bc_benchmarks.control.cells import Key
+from robust_bc_benchmarks.control.headlines import headlines, hero, verdicts
+from robust_bc_benchmarks.control.page import make_page
+from robust_bc_benchmarks.control.rows import (
     SHARE,
     ControlRow,
     Results,
@@ -21,8 +22,7 @@ from robust_bc.benchmark.control_rows import (
     rows_as_csv,
     share_of,
 )
-from robust_bc.benchmark.control_tables import DRIVING, MUJOCO, grids, percent, tables_as_markdown, without_paper
-from robust_bc.report import Page, page_as_html
+from robust_bc_benchmarks.control.tables import DRIVING, MUJOCO, grids, percent, tables_as_markdown, without_paper
 from tests.benchmark_control.fakes import driving, results
 
 SIX = tuple(range(6))

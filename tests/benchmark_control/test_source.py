@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robust_bc.cli.control_source import TeacherSource
+from robust_bc_benchmarks.commands.control_source import TeacherSource
 from robust_bc_demos.mixed_datasets import MixRequest, make_mix
 from robust_bc_envs.tasks import find_task
 from tests.benchmark_control.small import SETTINGS

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-import robust_bc.benchmark.control_units as control_units
+import robust_bc_benchmarks.control.units as control_units
 from robust_bc import Demonstrations, Policy, fit_fleet
-from robust_bc.benchmark.control import run_control
-from robust_bc.benchmark.control_cells import Cell, Key
-from robust_bc.cli.control_source import TeacherSource
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.evaluating import evaluate_fleet
+from robust_bc_benchmarks.commands.control_source import TeacherSource
+from robust_bc_benchmarks.control.cells import Cell, Key
+from robust_bc_benchmarks.control.running import run_control
 from tests.benchmark_control.small import SETTINGS, FakeSource, plan
 
 ROOT = Path(__file__).parents[2]

@@ -11,13 +11,13 @@ import numpy as np
 import pandas
 import pytest
 
-from robust_bc.benchmark import audit as benchmark
-from robust_bc.benchmark.audit import COLUMNS
-from robust_bc.benchmark.audit_measures import RETURNS, Returns
-from robust_bc.benchmark.detectors import DETECTORS, Detection, detect
 from robust_bc.cli.arguments import parse
-from robust_bc.cli.benchmark_audit import AuditBenchmarkArguments, request, run
 from robust_bc.errors import RobustBCError
+from robust_bc_benchmarks.audit import running as benchmark
+from robust_bc_benchmarks.audit.detectors import DETECTORS, Detection, detect
+from robust_bc_benchmarks.audit.measures import RETURNS, Returns
+from robust_bc_benchmarks.audit.running import COLUMNS
+from robust_bc_benchmarks.commands.audit import AuditBenchmarkArguments, request, run
 from tests.cli.interrupting import interrupted
 from tests.cli.test_cli import robust_bc
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robust_bc.benchmark.control import run_control
-from robust_bc.benchmark.control_rows import Results
 from robust_bc.cli.arguments import parse
-from robust_bc.cli.benchmark_control import ControlRequest, execute
-from robust_bc.cli.benchmark_driving import DrivingArguments
-from robust_bc.cli.benchmark_driving import request as driving_request
-from robust_bc.cli.benchmark_mujoco import MujocoArguments
-from robust_bc.cli.benchmark_mujoco import request as mujoco_request
-from robust_bc.cli.control_source import TeacherSource
 from robust_bc.report import Replay
+from robust_bc_benchmarks.commands.control import ControlRequest, execute
+from robust_bc_benchmarks.commands.control_source import TeacherSource
+from robust_bc_benchmarks.commands.driving import DrivingArguments
+from robust_bc_benchmarks.commands.driving import request as driving_request
+from robust_bc_benchmarks.commands.mujoco import MujocoArguments
+from robust_bc_benchmarks.commands.mujoco import request as mujoco_request
+from robust_bc_benchmarks.control.rows import Results
+from robust_bc_benchmarks.control.running import run_control
 from tests.benchmark_control.small import TINY
 from tests.cli.interrupting import interrupted
 from tests.cli.test_cli import robust_bc

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from robust_bc.benchmark import ablation_variants
-from robust_bc.benchmark.ablation_variants import DEFAULT, Variant
-from robust_bc.cli.benchmark_ablation import run as run_ablation
-from robust_bc.cli.benchmark_housing import run as run_housing
 from robust_bc.errors import RobustBCError
+from robust_bc_benchmarks.ablation import variants as ablation_variants
+from robust_bc_benchmarks.ablation.variants import DEFAULT, Variant
+from robust_bc_benchmarks.commands.ablation import run as run_ablation
+from robust_bc_benchmarks.commands.housing import run as run_housing
 from tests.cli.test_cli import robust_bc
 from tests.conftest import QUICK
 
@@ -22,7 +22,7 @@ HOUSING = ("--rates", "0,0.4", "--methods", "mlp,choicenet", "--seeds", "2", "--
 
 def test_housing(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("mlxtend")
-    monkeypatch.setattr("robust_bc.benchmark.housing.SETTINGS", QUICK)
+    monkeypatch.setattr("robust_bc_benchmarks.housing.running.SETTINGS", QUICK)
     out = tmp_path / "out"
     run_housing([*HOUSING, "--out", str(out), "--json"])
     told = json.loads(capsys.readouterr().out)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from robust_bc import RobustBCError
-from robust_bc.cli.benchmark_runs import about_run, print_run, running, write_run
+from robust_bc_benchmarks.commands.runs import about_run, print_run, running, write_run
 
 
 def test_a_folder_tells_its_command_while_the_work_goes_on(tmp_path: Path) -> None:

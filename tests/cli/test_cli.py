@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from robust_bc import Demonstrations, RobustBCError, fit, load_policy
-from robust_bc.cli import show
 from robust_bc.policies.cleaning import Cleaning
+from robust_bc_demos.commands import show
 from tests.conftest import make_dataset, make_pairs
 
 FAST = ("--steps", "60", "--batch-size", "32", "--hidden", "16", "--device", "cpu")
@@ -119,7 +119,7 @@ def test_show_tells_what_a_policy_is(tmp_path: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["magic"], "there is no command 'magic'; the commands are: quickstart, tasks, "),
+        (["magic"], "there is no command 'magic'; the commands are: audit, methods, train, tasks, "),
         (["benchmark", "magic"], "there is no command 'benchmark magic'"),
         (["train", "--dataset", "DATA", "--out", "run", "--method", "magic"], "there is no method 'magic'"),
         (["train", "--dataset", "none/such-v0", "--out", "run"], "neither a folder nor the id of a local Minari"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from robust_bc import Evaluation, RobustBCError
-from robust_bc.cli.evaluate import run
+from robust_bc_demos.commands.evaluate import run
 from tests.robust_bc.evaluation.policies import quick_policy
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from robust_bc import Demonstrations, RobustBCError
-from robust_bc.cli.filter import run
 from robust_bc_demos.collecting import collect
+from robust_bc_demos.commands.filter import run
 from robust_bc_demos.mixed_datasets import MixRequest, mix
 from robust_bc_envs.tasks import find_task
 from tests.auditing.audits import audit_of

@@ -14,7 +14,10 @@ import pytest
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 INTERRUPTED = (130, "", "robust-bc: interrupted.\n")
-START = "import sys; from robust_bc.cli import main as command; {}; print('ready', flush=True); command.main()"
+START = (
+    "import sys; from robust_bc.cli.main import main; from robust_bc.cli.commands import COMMANDS; {};"
+    " print('ready', flush=True); main()"
+)
 PATIENCE = 30
 
 MODULES = {
@@ -99,7 +102,7 @@ def ends(module: str, number: signal.Signals, folder: Path) -> tuple[int, str, s
     head = f"import signal, time\nfrom pathlib import Path\nNUMBER = {int(number)}\n"
     lines = [line.removeprefix(" " * 8) for line in module.strip("\n").splitlines()]
     (folder / "odd_command.py").write_text(head + "\n".join(lines))
-    process = started(folder, "odd", "command.COMMANDS['odd'] = ('odd_command', '')")
+    process = started(folder, "odd", "COMMANDS['odd'] = ('odd_command', '')")
     try:
         out, err = process.communicate(timeout=PATIENCE)
     finally:

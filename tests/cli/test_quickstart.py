@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from robust_bc.cli import benchmark_driving, benchmark_mujoco, quickstart
-from robust_bc.cli.benchmark_control import ControlRequest
+from robust_bc_benchmarks.commands import driving, mujoco, quickstart
+from robust_bc_benchmarks.commands.control import ControlRequest
 from tests.benchmark_control.small import TINY
 from tests.cli.test_cli import robust_bc
 
@@ -17,7 +17,7 @@ from tests.cli.test_cli import robust_bc
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fits and episodes that take a moment."""
-    for module in (benchmark_mujoco, benchmark_driving):
+    for module in (mujoco, driving):
         whole = module.request
 
         def cut(given: object, command: str, whole: object = whole) -> ControlRequest:

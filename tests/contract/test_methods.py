@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from robust_bc import Demonstrations, RobustBCError, fit, fit_fleet, load_policy, method_names
-from robust_bc.benchmark.functions import FUNCTIONS, grid, root_mean_square_error, uniform_outliers
 from robust_bc.methods import get_method
 from robust_bc.methods.network import NetworkMethod
+from robust_bc_benchmarks.synthetic.functions import FUNCTIONS, grid, root_mean_square_error, uniform_outliers
 from tests.conftest import known_settings, make_pairs, quick
 
 every_method = pytest.mark.parametrize("method", method_names())

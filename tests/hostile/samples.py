@@ -15,23 +15,22 @@ import numpy as np
 
 from robust_bc import Demonstrations, RobustBCError, fit, load_policy
 from robust_bc.auditing import audits, resuming
+from robust_bc.auditing.audit import Audit, load_audit
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.judging.pooling import Grouping
 from robust_bc.auditing.judging.verdict import Judged
 from robust_bc.auditing.page import audit_page
-from robust_bc.auditing.results import Audit
 from robust_bc.auditing.settings import AuditSettings
-from robust_bc.auditing.storage import load_audit
-from robust_bc.benchmark import audit as audit_benchmark
-from robust_bc.benchmark.audit import AuditCell
-from robust_bc.benchmark.cell_cache import CellCache
-from robust_bc.benchmark.control_cells import Cell, Key, LearningCurve, PairCorrelations
 from robust_bc.cli.main import main
 from robust_bc.data.minari_files import open_minari
 from robust_bc.evaluation.results import Evaluation
 from robust_bc.policies.cleaning import Cleaning
 from robust_bc.report import page_as_html
 from robust_bc.training.runs import train_run
+from robust_bc_benchmarks.audit import running as audit_benchmark
+from robust_bc_benchmarks.audit.running import AuditCell
+from robust_bc_benchmarks.cell_cache import CellCache
+from robust_bc_benchmarks.control.cells import Cell, Key, LearningCurve, PairCorrelations
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.filtering import filter_dataset
 from robust_bc_demos.mixed_datasets import MixRequest, make_mix, mix

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from robust_bc import fit
-from robust_bc.benchmark.correlation import run_correlation
-from robust_bc.benchmark.synthetic import SyntheticData, run_synthetic
-from robust_bc.cli.control_source import TeacherSource
+from robust_bc_benchmarks.commands.control_source import TeacherSource
+from robust_bc_benchmarks.synthetic.correlation import run_correlation
+from robust_bc_benchmarks.synthetic.running import SyntheticData, run_synthetic
 
 pytestmark = pytest.mark.slow
 

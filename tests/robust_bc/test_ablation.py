@@ -11,7 +11,14 @@ import pytest
 import torch
 
 from robust_bc import Demonstrations, RobustBCError, fit, load_policy
-from robust_bc.benchmark.ablation import (
+from robust_bc.methods import get_method
+from robust_bc.methods.choicenet import ChoiceNet
+from robust_bc.networks.cholesky import literal_transform
+from robust_bc.networks.linear import initialise
+from robust_bc.networks.losses import choicenet_loss
+from robust_bc.networks.mixture import log_likelihood
+from robust_bc.system.seeding import MemberSeed
+from robust_bc_benchmarks.ablation.running import (
     FUNCTION_COLUMNS,
     QUICK_SUITES,
     SUITES,
@@ -20,17 +27,10 @@ from robust_bc.benchmark.ablation import (
     run_ablation,
     verdict,
 )
-from robust_bc.benchmark.ablation_tables import ablation_figure, ablation_markdown, standings, standings_markdown
-from robust_bc.benchmark.ablation_variants import DEFAULT, VARIANTS, Variant
-from robust_bc.benchmark.contenders import find_contender
-from robust_bc.benchmark.rows import Row, summarise
-from robust_bc.methods import get_method
-from robust_bc.methods.choicenet import ChoiceNet
-from robust_bc.networks.cholesky import literal_transform
-from robust_bc.networks.linear import initialise
-from robust_bc.networks.losses import choicenet_loss
-from robust_bc.networks.mixture import log_likelihood
-from robust_bc.system.seeding import MemberSeed
+from robust_bc_benchmarks.ablation.tables import ablation_figure, ablation_markdown, standings, standings_markdown
+from robust_bc_benchmarks.ablation.variants import DEFAULT, VARIANTS, Variant
+from robust_bc_benchmarks.contenders import find_contender
+from robust_bc_benchmarks.rows import Row, summarise
 from tests.conftest import QUICK
 
 SIGMA_Z, TAU_INVERSE = 0.7, 0.02

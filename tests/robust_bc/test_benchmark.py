@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from robust_bc import RobustBCError
-from robust_bc.benchmark.functions import FUNCTIONS, corrupt_region, get_function, uniform_outliers
-from robust_bc.benchmark.rows import rows_as_csv, rows_as_markdown, summarise
-from robust_bc.benchmark.teachers import HOWS, make_teacher_task
+from robust_bc_benchmarks.rows import rows_as_csv, rows_as_markdown, summarise
+from robust_bc_benchmarks.synthetic.functions import FUNCTIONS, corrupt_region, get_function, uniform_outliers
+from robust_bc_benchmarks.teachers import HOWS, make_teacher_task
 
 
 def test_the_functions_at_known_points() -> None:

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from robust_bc import Demonstrations, RobustBCError, fit, load_policy, method_names
-from robust_bc.benchmark import contenders
-from robust_bc.benchmark.contenders import expand, fair, find_contender, fit_contender, settings_in_use
-from robust_bc.benchmark.control_cells import Key
-from robust_bc.benchmark.control_plan import ControlPlan
-from robust_bc.benchmark.control_rows import ControlRow
-from robust_bc.benchmark.control_tables import MUJOCO, grids
-from robust_bc.benchmark.tuning import FIRST_SEED, TRIALS, held_out_distance, run_tuning, tuning_tasks
 from robust_bc.methods import get_method
 from robust_bc.training.runs import train_run
+from robust_bc_benchmarks import contenders
+from robust_bc_benchmarks.contenders import expand, fair, find_contender, fit_contender, settings_in_use
+from robust_bc_benchmarks.control.cells import Key
+from robust_bc_benchmarks.control.plan import ControlPlan
+from robust_bc_benchmarks.control.rows import ControlRow
+from robust_bc_benchmarks.control.tables import MUJOCO, grids
+from robust_bc_benchmarks.tuning import FIRST_SEED, TRIALS, held_out_distance, run_tuning, tuning_tasks
 from tests.conftest import NETWORK_METHODS, QUICK, make_pairs
 
 

@@ -10,8 +10,6 @@ import torch
 from numpy.typing import NDArray
 
 from robust_bc import Demonstrations, RobustBCError, fit, load_policy
-from robust_bc.benchmark.functions import FUNCTIONS, grid, root_mean_square_error, uniform_outliers
-from robust_bc.benchmark.pair_trust import pair_trust_figure
 from robust_bc.gaussian_processes import model as model_module
 from robust_bc.gaussian_processes.fitted import fit_exact
 from robust_bc.gaussian_processes.kernels import SquaredExponential
@@ -21,6 +19,8 @@ from robust_bc.methods import get_method
 from robust_bc.methods.gaussian_process import bootstrap_rows
 from robust_bc.policies.policy import Policy
 from robust_bc.system.seeding import MemberSeed
+from robust_bc_benchmarks.pair_trust import pair_trust_figure
+from robust_bc_benchmarks.synthetic.functions import FUNCTIONS, grid, root_mean_square_error, uniform_outliers
 from tests.robust_bc.test_gaussian_processes import literal_kernel, problem
 
 COSEXP = FUNCTIONS["cosexp"]

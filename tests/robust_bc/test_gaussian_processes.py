@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from robust_bc import Demonstrations, fit
-from robust_bc.benchmark.functions import FUNCTIONS
 from robust_bc.gaussian_processes.experts import cavity, marginals
 from robust_bc.gaussian_processes.kernels import KERNELS, KernelName, SquaredExponential, median_distance
 from robust_bc.gaussian_processes.leverage import leveraged_covariance, proximal_gradient
@@ -21,6 +20,7 @@ from robust_bc.gaussian_processes.metric import MetricName
 from robust_bc.gaussian_processes.prior import Prior
 from robust_bc.methods.gaussian_process import bootstrap_rows
 from robust_bc.system.seeding import MemberSeed
+from robust_bc_benchmarks.synthetic.functions import FUNCTIONS
 
 COSEXP = FUNCTIONS["cosexp"]
 Array = NDArray[np.float64]

@@ -8,10 +8,10 @@ import pytest
 from numpy.typing import NDArray
 
 from robust_bc import RobustBCError
-from robust_bc.benchmark import housing_settings
-from robust_bc.benchmark.housing import run_housing
-from robust_bc.benchmark.housing_data import Districts, HousingData, HousingTask, load_districts, make_housing_task
-from robust_bc.benchmark.housing_settings import (
+from robust_bc_benchmarks.housing import settings as housing_settings
+from robust_bc_benchmarks.housing.data import Districts, HousingData, HousingTask, load_districts, make_housing_task
+from robust_bc_benchmarks.housing.running import run_housing
+from robust_bc_benchmarks.housing.settings import (
     CANDIDATES,
     CHOSEN,
     SETTINGS,
@@ -19,8 +19,8 @@ from robust_bc.benchmark.housing_settings import (
     divide,
     judge_candidates,
 )
-from robust_bc.benchmark.housing_tables import housing_cells, housing_figure, housing_markdown
-from robust_bc.benchmark.rows import summarise
+from robust_bc_benchmarks.housing.tables import housing_cells, housing_figure, housing_markdown
+from robust_bc_benchmarks.rows import summarise
 from tests.conftest import QUICK
 
 pytest.importorskip("mlxtend")
@@ -94,7 +94,7 @@ def test_bad_rates_and_missing_data(districts: Districts, monkeypatch: pytest.Mo
 
 
 def test_run_pairs_all_methods_and_sums_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("robust_bc.benchmark.housing.SETTINGS", QUICK)
+    monkeypatch.setattr("robust_bc_benchmarks.housing.running.SETTINGS", QUICK)
     result = run_housing(HousingData.make((0.0, 0.4), (0, 1, 2)), ["mlp", "choicenet"], "cpu")
     errors = {(fit.rate, fit.method, fit.seed): fit.error for fit in result.fits}
     assert len(errors) == 2 * 3 * 3

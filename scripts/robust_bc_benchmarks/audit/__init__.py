@@ -1,0 +1,1 @@
+"""How well bad demonstrations are found, and what that is worth."""

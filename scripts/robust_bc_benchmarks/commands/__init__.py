@@ -1,0 +1,32 @@
+"""The commands that compare methods."""
+
+COMMANDS = {
+    "quickstart": (
+        "robust_bc_benchmarks.commands.quickstart",
+        "compare the methods on corrupt demonstrations: a table and a page",
+    ),
+    "benchmark synthetic": (
+        "robust_bc_benchmarks.commands.synthetic",
+        "the paper's synthetic tables and figures",
+    ),
+    "benchmark mujoco": (
+        "robust_bc_benchmarks.commands.mujoco",
+        "returns against shares of corrupt demonstrations",
+    ),
+    "benchmark driving": (
+        "robust_bc_benchmarks.commands.driving",
+        "collisions against shares of careless demonstrations",
+    ),
+    "benchmark housing": (
+        "robust_bc_benchmarks.commands.housing",
+        "errors on Boston house prices, some of them wrong",
+    ),
+    "benchmark audit": (
+        "robust_bc_benchmarks.commands.audit",
+        "how well bad episodes are found, and what that is worth",
+    ),
+    "benchmark ablation": (
+        "robust_bc_benchmarks.commands.ablation",
+        "what each part of ChoiceNet is worth",
+    ),
+}

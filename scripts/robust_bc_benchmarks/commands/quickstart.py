@@ -1,0 +1,126 @@
+"""`robust-bc quickstart`: every method on corrupt demonstrations of two tasks, in a minute or two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from robust_bc.cli.arguments import Device, command_line, parse
+from robust_bc.cli.console import print_json, say, show
+from robust_bc.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from robust_bc.report import Table
+    from robust_bc_benchmarks.commands.control import Finished
+
+RATE = 0.3
+HOW = "relabel"
+WALKER_EPISODES, DRIVING_EPISODES = 20, 200
+# Which metric of which part, and how the one table of both calls it.
+COLUMNS = (
+    (0, "return", "HalfCheetah: return"),
+    (0, "share_of_oracle", "of the oracle's"),
+    (1, "collision", "driving: collisions"),
+    (1, "lane_deviation_rms", "RMS deviation in m"),
+)
+
+
+@dataclass(frozen=True)
+class QuickstartArguments:
+    """Fit ChoiceNet, an MDN and an MLP to demonstrations of which 30 % are bad, and let the policies act.
+
+    HalfCheetah with the answers of a hostile teacher in 30 % of the expert's states, and lane driving with 30 % from a
+    careless driver. The teachers ship, and the demonstrations are made on the spot. Ends with a table and a page.
+
+    Example: robust-bc quickstart --out runs/quickstart
+    """
+
+    seeds: int = 2
+    """Number of seeds; data and start of a fit come from its seed, the same for every method."""
+    device: Device = "auto"
+    """Where to fit; auto takes CUDA, then MPS, then the CPU."""
+    out: Path = Path("runs/quickstart")
+    """Folder for the page and, in folders of their own, everything about each task."""
+    json: bool = False
+    """Print one JSON object on standard output and nothing else."""
+
+
+def run(args: Sequence[str]) -> None:
+    """Parse and go."""
+    execute(parse(QuickstartArguments, "robust-bc quickstart", args), command_line("quickstart", args))
+
+
+def execute(given: QuickstartArguments, command: str) -> None:
+    """Both parts, then one table and one page."""
+    from robust_bc.report import write_page
+    from robust_bc_benchmarks.commands import driving, mujoco
+    from robust_bc_benchmarks.commands.control import complete
+
+    shared: dict[str, Any] = {"rates": (RATE,), "seeds": given.seeds, "device": given.device}
+    walker = mujoco.MujocoArguments(
+        **shared, tasks=("halfcheetah",), hows=(HOW,), episodes=WALKER_EPISODES, out=given.out / "halfcheetah"
+    )
+    driver = driving.DrivingArguments(**shared, episodes=DRIVING_EPISODES, out=given.out / "driving")
+    requests = [mujoco.request(walker, command), driving.request(driver, command)]
+    parts = []
+    for number, request in enumerate(requests, 1):
+        say(f"{number} of {len(requests)}: {', '.join(request.plan.methods)} on {request.plan.tasks[0]} ...")
+        parts.append(complete(request))
+    table = summary(parts)
+    report = write_page(given.out / "report.html", _page(parts, table, command))
+    if given.json:
+        names = ("halfcheetah", "driving")
+        contents = {name: part.content for name, part in zip(names, parts, strict=True)}
+        print_json({"command": command, "report": str(report), **contents})
+        return
+    print_table(
+        [column.name for column in table.columns],
+        [[cell.text for cell in row] for row in table.rows],
+        [column.name for column in table.columns[1:]],
+    )
+    show(f"report: {report} (open it in a browser)")
+
+
+def summary(parts: Sequence[Finished]) -> Table:
+    """One line per method, with the numbers of both tasks."""
+    from robust_bc.report import Cell, Column, Table
+    from robust_bc_benchmarks.control.tables import NOTHING, WHO, Grid
+
+    columns, cells = [Column("method")], []
+    for part, metric, name in COLUMNS:
+        request, rows = parts[part].request, parts[part].rows
+        shown = next(one for one in request.shown if one.metric == metric)
+        grid = Grid(rows, request.plan.tasks[0], request.plan.hows[0], shown)
+        columns.append(Column(name, "number", "low" if grid.smaller_is_better else "high"))
+        found = {method: row for (method, _), row in grid.found.items()}
+        best = grid.best(RATE)
+        cells.append(
+            {method: Cell(shown.number(row.mean), row.mean, strong=method in best) for method, row in found.items()}
+        )
+    methods = list(dict.fromkeys(method for column in cells for method in column))
+    lines = [[Cell(method, method), *(column.get(method, Cell(NOTHING)) for column in cells)] for method in methods]
+    return Table("What they learned", columns, lines, note=f"30 % of the demonstrations are bad. {WHO}")
+
+
+def _page(parts: Sequence[Finished], table: Table, command: str) -> Any:
+    from robust_bc.report import Block, Command, Group, Page, Text
+
+    blocks: list[Block] = [table]
+    for part in parts:
+        blocks += [block for block in part.page.blocks if isinstance(block, Group)]
+    blocks += [
+        Text("And now", ["The same for all ways to corrupt, rates and seeds, and for your own demonstrations:"]),
+        Command("robust-bc benchmark mujoco\nrobust-bc benchmark driving\nrobust-bc train --help"),
+    ]
+    facts = {**parts[0].page.facts, "command": command}
+    for name in ("pairs", "episodes"):
+        facts[name] = " and ".join(part.page.facts[name].split(",")[0] for part in parts)
+    return Page(
+        title="robust-bc quickstart",
+        lead="Three methods learned from demonstrations of which 30 % are bad, and nobody told them which: HalfCheetah"
+        " with the answers of a hostile teacher, and lane driving with a careless driver's.",
+        facts=facts,
+        blocks=blocks,
+    )

@@ -1,0 +1,1 @@
+"""Returns and collisions against shares of corrupt demonstrations."""

@@ -1,0 +1,1 @@
+"""Boston house prices, some of them wrong."""

@@ -1,0 +1,1 @@
+"""The paper's synthetic functions, and the correlations of their outliers."""
