@@ -25,7 +25,7 @@ $(BIN)/python:
 
 $(VENV)/installed: $(BIN)/python pyproject.toml constraints.txt
 	@echo "installing robust-bc into $(VENV) (once, a minute or two) ..."
-	@$(PIP) --editable .
+	@$(PIP) --editable ".[all]"
 	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed

@@ -1,8 +1,8 @@
 """robust-bc learns control policies from demonstrations of mixed quality."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from robust_bc.system.exports import public
 from robust_bc.version import __version__
 
 if TYPE_CHECKING:
@@ -40,11 +40,7 @@ _EXPORTS = {
 __all__ = [*sorted(_EXPORTS), "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name the first time it is asked for."""
-    if name not in _EXPORTS:
-        raise AttributeError(f"module 'robust_bc' has no attribute '{name}'; it has: {', '.join(__all__)}")
-    return getattr(importlib.import_module(_EXPORTS[name]), name)
+__getattr__ = public("robust_bc", _EXPORTS, ("__version__",))
 
 
 def __dir__() -> list[str]:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
-import mujoco
 import stable_baselines3
 import torch
 
 from robust_bc.errors import RobustBCError
+from robust_bc.system.machine import versions
 from robust_bc_demos.measuring import measure
 from robust_bc_demos.network_teacher import CARD_FILE, NetworkTeacher
 from robust_bc_demos.ppo import Report, TeacherTraining
@@ -131,7 +131,7 @@ def describe(task: Task, role: str, seed: int, steps: int, command: str) -> dict
                 "torch": torch.__version__,
                 "stable_baselines3": stable_baselines3.__version__,
                 "gymnasium": gymnasium.__version__,
-                "mujoco": mujoco.__version__,
+                "mujoco": versions().get("mujoco"),
             },
         },
     }

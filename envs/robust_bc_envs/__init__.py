@@ -5,11 +5,9 @@ Importing it registers `RobustBC/LaneDriving-v0` with Gymnasium.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
 from gymnasium.envs.registration import register, registry
 
+from robust_bc.system.exports import public
 from robust_bc_envs.names import LANE_DRIVING
 
 if LANE_DRIVING not in registry:
@@ -23,6 +21,7 @@ _EXPORTS = {
     "LaneSettings": "robust_bc_envs.lane_worlds",
     "MujocoBatch": "robust_bc_envs.mujoco_batch",
     "Road": "robust_bc_envs.roads",
+    "CARDS": "robust_bc_envs.tasks",
     "Task": "robust_bc_envs.tasks",
     "features": "robust_bc_envs.driving",
     "find_task": "robust_bc_envs.tasks",
@@ -34,11 +33,7 @@ _EXPORTS = {
 __all__ = ["LANE_DRIVING", *sorted(_EXPORTS)]
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name the first time it is asked for."""
-    if name not in _EXPORTS:
-        raise AttributeError(f"module 'robust_bc_envs' has no attribute '{name}'; it has: {', '.join(__all__)}")
-    return getattr(importlib.import_module(_EXPORTS[name]), name)
+__getattr__ = public("robust_bc_envs", _EXPORTS, ("LANE_DRIVING",))
 
 
 def __dir__() -> list[str]:

@@ -12,8 +12,9 @@ from gymnasium.wrappers.vector import TransformReward
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.guarding import Guard
 from robust_bc.evaluation.worlds import boxes as boxes
+from robust_bc.system.extras import extras_named
 from robust_bc_envs.lane_batch import LaneDrivingBatch
-from robust_bc_envs.mujoco_batch import MujocoBatch
+from robust_bc_envs.mujoco_rules import RULES
 from robust_bc_envs.names import LANE_DRIVING
 from robust_bc_envs.quiet import quiet_mujoco
 from robust_bc_envs.tasks import Task
@@ -51,7 +52,10 @@ def _make(
     environment: str, count: int, autoreset_mode: AutoresetMode, settings: dict[str, Any]
 ) -> VectorEnv[Any, Any, Any]:
     try:
-        if MujocoBatch.supports(environment):
+        if environment in RULES:
+            with extras_named():
+                from robust_bc_envs.mujoco_batch import MujocoBatch
+
             return MujocoBatch(environment, count, autoreset_mode=autoreset_mode, **settings)
         if environment == LANE_DRIVING:
             return LaneDrivingBatch(count, autoreset_mode=autoreset_mode, **settings)

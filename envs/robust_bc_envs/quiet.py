@@ -6,9 +6,8 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
-
-import mujoco
 
 # MuJoCo has one warning handler for the whole process. Whoever is first inside installs ours and whoever is last puts
 # the former one back, so that overlapping blocks in several threads neither lose it nor leave it behind.
@@ -27,6 +26,11 @@ def quiet_mujoco() -> Iterator[None]:
     Other threads are quiet as well while one is in the block.
     """
     global _inside, _former
+    if find_spec("mujoco") is None:  # then there is nobody to keep quiet
+        yield
+        return
+    import mujoco
+
     with _lock:
         if _inside == 0:
             _former = mujoco.get_mju_user_warning()

@@ -10,7 +10,7 @@ from gymnasium.vector import VectorEnv
 from robust_bc.evaluation.rollouts import LARGEST_BATCH
 from robust_bc.evaluation.worlds import World
 from robust_bc_envs.batches import make_batch
-from robust_bc_envs.mujoco_batch import MujocoBatch
+from robust_bc_envs.mujoco_rules import RULES
 from robust_bc_envs.names import LANE_DRIVING
 from robust_bc_envs.tasks import find_task
 
@@ -25,7 +25,7 @@ def find_world(name: str) -> World:
     def make(count: int, settings: Mapping[str, Any]) -> VectorEnv[Any, Any, Any]:
         return make_batch(task, count, settings=settings)
 
-    batched = MujocoBatch.supports(task.environment) or task.environment == LANE_DRIVING
+    batched = task.environment in RULES or task.environment == LANE_DRIVING
     return World(
         task=task.name,
         environment=task.environment,

@@ -17,6 +17,7 @@ from robust_bc.auditing.judging.scaled import Flags, Floats
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.data.demonstrations import MINIMUM_PAIRS, episode_numbers
 from robust_bc.errors import RobustBCError
+from robust_bc.system.extras import extras_named
 
 if TYPE_CHECKING:
     import pandas
@@ -224,7 +225,8 @@ class AuditResults:
 
     def to_frame(self) -> pandas.DataFrame:
         """A pandas table with a row for each episode, worst first; of single pairs, for each pair."""
-        import pandas
+        with extras_named():
+            import pandas
 
         return pandas.DataFrame([asdict(row) for row in self.episode_rows()]).set_index("episode")
 

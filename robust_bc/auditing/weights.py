@@ -9,6 +9,7 @@ import numpy as np
 
 from robust_bc.auditing.results import AuditResults
 from robust_bc.errors import RobustBCError
+from robust_bc.system.extras import extras_named
 from robust_bc.system.files import write_whole
 
 ENDINGS = (".parquet", ".csv")
@@ -26,13 +27,15 @@ def write_weights(audit: AuditResults, path: Path) -> Path:
     check_weights_path(path)
     content = io.BytesIO()
     if path.suffix == ".csv":
-        import pandas
+        with extras_named():
+            import pandas
 
         frame = pandas.DataFrame({"index": np.arange(len(audit)), "weight": audit.weights()})
         frame.to_csv(content, index=False)
     else:
-        import pyarrow
-        from pyarrow import parquet
+        with extras_named():
+            import pyarrow
+            from pyarrow import parquet
 
         parquet.write_table(pyarrow.table({"index": np.arange(len(audit)), "weight": audit.weights()}), content)
     write_whole(path, content.getvalue())

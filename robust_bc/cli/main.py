@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from robust_bc.cli.commands import find_commands
 from robust_bc.cli.pipes import readers_may_leave
 from robust_bc.errors import RobustBCError
+from robust_bc.system.extras import missing_extra
 from robust_bc.system.interrupts import StopRequest, interrupts_raised
 from robust_bc.system.plain_text import visible
 from robust_bc.version import __version__
@@ -58,6 +59,8 @@ def _attempt(given: list[str], asked: StopRequest) -> Problem | None:
             return INTERRUPTED
         if isinstance(problem, RobustBCError):
             return str(problem), EXIT_BAD_INPUT
+        if isinstance(problem, ImportError) and (missing := missing_extra(problem)):
+            return str(missing), EXIT_BAD_INPUT
         if isinstance(problem, OSError):  # a disk that is full or read-only, a name that is too long, a file in the way
             place = f"'{problem.filename}': " if problem.filename else ""
             return f"{place}{problem.strerror or problem}.", EXIT_BAD_INPUT

@@ -63,6 +63,7 @@ def run(args: Sequence[str]) -> None:
 def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
     """Load, fit, report."""
     from robust_bc.data.demonstrations import Demonstrations
+    from robust_bc.training.curves import TensorBoardCurves
     from robust_bc.training.runs import POLICY_FOLDER, train_run
 
     demonstrations = Demonstrations.from_minari(arguments.dataset)
@@ -114,5 +115,5 @@ def execute(arguments: TrainArguments, settings: dict[str, Any]) -> None:
     of_all = "" if everything else f"{policy.learned_from} of "
     show(f"fitted {arguments.method} to {of_all}{len(demonstrations)} pairs" + f": {losses}" * bool(losses))
     show(f"policy: {folder}")
-    if history is not None:
+    if history is not None and TensorBoardCurves.possible():
         show(f"curves: tensorboard --logdir {arguments.out}")

@@ -11,6 +11,7 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from robust_bc.errors import RobustBCError
+from robust_bc.system.extras import extras_named
 
 if TYPE_CHECKING:
     from minari import MinariDataset
@@ -103,7 +104,8 @@ class Demonstrations:
 
         `labels` also reads which pairs of a mix are corrupt, for the oracle and for diagnosis; learners do without.
         """
-        from robust_bc.data.minari_demonstrations import minari_pairs
+        with extras_named():
+            from robust_bc.data.minari_demonstrations import minari_pairs
 
         return cls(**minari_pairs(dataset, labels))
 

@@ -12,6 +12,7 @@ from robust_bc.report.charts import MARKED, SOME
 from robust_bc.report.frames import Frame
 from robust_bc.report.palette import COLOURS, SHAPES, Style, styles_of
 from robust_bc.report.ticks import tick_label
+from robust_bc.system.extras import extras_named
 from robust_bc.system.files import write_whole
 from robust_bc.system.plain_text import visible
 
@@ -34,7 +35,8 @@ def lines_png(path: Path, groups: Sequence[Lines]) -> Path:
 
 def figure(groups: Sequence[Lines]) -> Figure:
     """One panel each, and one legend for all: a name has the same colour in every panel."""
-    from matplotlib.figure import Figure
+    with extras_named():
+        from matplotlib.figure import Figure
 
     styles = styles_of(series.name for lines in groups for series in lines.series)
     columns = min(len(groups), COLUMNS) or 1

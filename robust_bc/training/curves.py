@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
-from tensorboard.compat.proto.event_pb2 import Event
-from tensorboard.compat.proto.summary_pb2 import Summary
-from tensorboard.summary.writer.record_writer import RecordWriter
 
 from robust_bc.errors import RobustBCError
 from robust_bc.networks.history import History
@@ -31,6 +29,9 @@ class TensorBoardCurves:
     """
 
     def __init__(self, folder: Path) -> None:
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
         make_folder(folder)
         for old in folder.glob("events.out.tfevents.*"):
             old.unlink()
@@ -58,7 +59,15 @@ class TensorBoardCurves:
     ) -> None:
         self._try(self._file.close)
 
+    @staticmethod
+    def possible() -> bool:
+        """Whether TensorBoard is installed; a run does without it."""
+        return find_spec("tensorboard") is not None
+
     def _write_step(self, step: int, values: dict[str, np.ndarray[tuple[int], np.dtype[np.float32]]]) -> None:
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
         shown = [
             Summary.Value(tag=f"{name}/network-{network}", simple_value=float(value))
             for name, networks in values.items()
@@ -67,7 +76,7 @@ class TensorBoardCurves:
         ]
         self._write(Event(wall_time=time.time(), step=step, summary=Summary(value=shown)))
 
-    def _write(self, event: Event) -> None:
+    def _write(self, event: Any) -> None:
         self._try(lambda: self._records.write(event.SerializeToString()))
 
     def _try(self, action: Callable[[], Result]) -> Result:

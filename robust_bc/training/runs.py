@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
 import time
@@ -103,12 +104,18 @@ def _train(
         write_checkpoint(checkpoint, trainer, mark)
         write_whole(folder / HISTORY_FILE, trainer.history.to_csv())
 
-    with TensorBoardCurves(folder / TENSORBOARD_FOLDER) as curves, stop_requests() as stop:
+    with contextlib.ExitStack() as stack, stop_requests() as stop:
+        curves = None
+        if TensorBoardCurves.possible():
+            curves = stack.enter_context(TensorBoardCurves(folder / TENSORBOARD_FOLDER))
+        else:
+            say("note: there will be no curves, for tensorboard is not installed: pip install 'robust-bc[report]'.")
         saved_at = time.monotonic()
 
         def after_block(trainer: Trainer) -> None:
             nonlocal saved_at
-            curves.update(trainer.history)
+            if curves is not None:
+                curves.update(trainer.history)
             if time.monotonic() - saved_at >= checkpoint_seconds:
                 write_checkpoint(checkpoint, trainer, mark)
                 saved_at = time.monotonic()

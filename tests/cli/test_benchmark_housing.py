@@ -69,7 +69,7 @@ def test_without_mlxtend_one_sentence_says_what_to_install(tmp_path: Path) -> No
     )
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert 'pip install "robust-bc[housing]"' in done.stderr
+    assert 'pip install "robust-bc[benchmark]"' in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

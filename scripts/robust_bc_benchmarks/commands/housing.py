@@ -25,7 +25,7 @@ class HousingArguments:
     training prices; `oracle` is least squares on the right prices only. All networks train for 600 steps with weight
     decay 3, a budget that was chosen on seeds 100 to 109 by the error on held-out training prices, wrong ones among
     them, never by a test split: see scripts/robust_bc_benchmarks/housing/settings.py. The data come with mlxtend:
-    pip install "robust-bc[housing]".
+    pip install "robust-bc[benchmark]".
     Writes benchmark.json, table.md, table.csv and errors.png.
 
     Example: robust-bc benchmark housing --rates 0,0.2,0.4 --methods choicenet,l1,mlp --seeds 3

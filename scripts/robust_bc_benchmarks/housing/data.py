@@ -67,7 +67,7 @@ def load_districts() -> Districts:
     except ImportError:
         raise RobustBCError(
             "the Boston housing data come with the package 'mlxtend', which is not installed;"
-            ' pip install "robust-bc[housing]" or pip install mlxtend.'
+            ' pip install "robust-bc[benchmark]" or pip install mlxtend.'
         ) from None
     observations, prices = boston_housing_data()
     return Districts(np.asarray(observations, np.float64), np.asarray(prices, np.float64)[:, None])
