@@ -19,9 +19,48 @@ if TYPE_CHECKING:
     from robust_bc.policies.policy import Policy as Policy
     from robust_bc.training.fitting import fit as fit
     from robust_bc.training.fitting import fit_fleet as fit_fleet
+    from robust_bc.training.learners import BCND as BCND
+    from robust_bc.training.learners import GPR as GPR
+    from robust_bc.training.learners import L1 as L1
+    from robust_bc.training.learners import LGPR as LGPR
+    from robust_bc.training.learners import MDN as MDN
+    from robust_bc.training.learners import MLP as MLP
+    from robust_bc.training.learners import RGPR as RGPR
+    from robust_bc.training.learners import Background as Background
+    from robust_bc.training.learners import ChoiceNet as ChoiceNet
+    from robust_bc.training.learners import CoTeaching as CoTeaching
+    from robust_bc.training.learners import DensityPower as DensityPower
+    from robust_bc.training.learners import Huber as Huber
+    from robust_bc.training.learners import LeakyTukey as LeakyTukey
+    from robust_bc.training.learners import MedianOfMeans as MedianOfMeans
+    from robust_bc.training.learners import Trimmed as Trimmed
+    from robust_bc.training.learners import Tukey as Tukey
+    from robust_bc.training.learners import TukeyPair as TukeyPair
 
 # Loaded on first use: importing torch takes two seconds, and `robust-bc --help` should not wait for it.
 _EXPORTS = {
+    **dict.fromkeys(
+        (
+            "BCND",
+            "Background",
+            "ChoiceNet",
+            "CoTeaching",
+            "DensityPower",
+            "GPR",
+            "Huber",
+            "L1",
+            "LGPR",
+            "LeakyTukey",
+            "MDN",
+            "MLP",
+            "MedianOfMeans",
+            "RGPR",
+            "Trimmed",
+            "Tukey",
+            "TukeyPair",
+        ),
+        "robust_bc.training.learners",
+    ),
     "Audit": "robust_bc.auditing.audit",
     "Demonstrations": "robust_bc.data.demonstrations",
     "Evaluation": "robust_bc.evaluation.results",

@@ -52,7 +52,7 @@ for wanted in (
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of an environment that has the wheel; what it depends on comes from this one."""
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT]
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
     venv.create(folder / "empty", with_pip=True)

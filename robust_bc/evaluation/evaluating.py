@@ -13,7 +13,7 @@ from robust_bc.evaluation.actors import FleetActor, as_function, misfit, remembe
 from robust_bc.evaluation.metrics import Reference, metric_of
 from robust_bc.evaluation.results import Evaluation, Row
 from robust_bc.evaluation.rollouts import Episode, Slots, batch_size, episode_seeds, roll_out
-from robust_bc.evaluation.worlds import World, boxes, find_world
+from robust_bc.evaluation.worlds import Task, World, boxes, find_world, world_of
 
 Progress = Callable[[float, str], None]
 Measured = tuple[list[Row], list[Episode]]
@@ -21,7 +21,7 @@ Measured = tuple[list[Row], list[Episode]]
 
 def evaluate(
     policy: Any,
-    task: str,
+    task: Task,
     episodes: int = 100,
     seed: int = 0,
     *,
@@ -36,7 +36,8 @@ def evaluate(
     `policy` has `predict(observations, deterministic=True) -> (actions, state)` as ours and those of
     Stable-Baselines3 have, or is a function from observations (B, S) to actions (B, A). It gets many observations at
     once and no memory, so recurrent policies cannot be measured. `task` is the name of a card or any Gymnasium id, and
-    `settings` are those of its environment. The `reference` is the card's, unless there are settings.
+    `settings` are those of its environment. Or it is an environment, with all of its wrappers, or a function that makes
+    one; a function lets episodes go side by side. The `reference` is the card's, unless there are settings.
     """
     (evaluation,) = _evaluate(
         [policy],
@@ -55,7 +56,7 @@ def evaluate(
 
 def evaluate_fleet(
     policies: Sequence[Any],
-    task: str,
+    task: Task,
     episodes: int = 100,
     seed: int = 0,
     *,
@@ -102,7 +103,7 @@ def play(policy: Any, task: str, seeds: Sequence[int], *, settings: Mapping[str,
 
 def _evaluate(
     policies: Sequence[Any],
-    task: str,
+    task: Task,
     episodes: int,
     seed: int,
     *,
@@ -121,7 +122,7 @@ def _evaluate(
     for policy in policies:
         if not remembers(policy):
             as_function(policy)
-    world, given = find_world(task), dict(settings or {})
+    world, given = world_of(task), dict(settings or {})
     seeds = episode_seeds(seed, episodes)
     alone = [[index] for index, policy in enumerate(policies) if remembers(policy)]
     together = [index for index, policy in enumerate(policies) if not remembers(policy)]

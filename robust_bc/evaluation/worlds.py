@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,9 @@ GROUP = "robust_bc.worlds"
 OWN = "robust_bc_envs"
 
 Box = spaces.Box[Any]
+Environment = gym.Env[Any, Any]
+Task = str | Environment | Callable[[], Environment]
+"""The name of a card or a Gymnasium id, an environment, or a function that makes one."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,49 @@ def gymnasium_world(task: str) -> World:
             raise RobustBCError(f"'{task}' cannot be made: {reason_of(problem)}.") from problem
 
     return World(task=task, environment=task, metrics=(), reference=None, make=make)
+
+
+def world_of(task: Task) -> World:
+    """The world of a name, of an environment, or of a function that makes one."""
+    if isinstance(task, str):
+        return find_world(task)
+    if isinstance(task, gym.Env):
+        mine = Lent(task)
+        return _own_world(task, lambda: mine, slots=1)
+    if isinstance(task, VectorEnv) or not callable(task):
+        raise RobustBCError(
+            "task must be the name of a task, a Gymnasium id, a single environment or a function that makes one, but it"
+            f" is a {type(task).__name__}."
+        )
+    first = task()
+    if not isinstance(first, gym.Env):
+        raise RobustBCError(f"task() must make a Gymnasium environment, but it made a {type(first).__name__}.")
+    first.close()
+    return _own_world(first, task, LARGEST_BATCH)
+
+
+def _own_world(example: Environment, make_one: Callable[[], Environment], slots: int) -> World:
+    """Of somebody's environments; what else is measured of them is told by their id, if it is known."""
+    name = example.unwrapped.__class__.__name__ if example.spec is None else example.spec.id
+    metrics: tuple[Metric, ...] = ()
+    if example.spec is not None:
+        with suppress(RobustBCError):  # an id that is not registered here has no card
+            metrics = find_world(name).metrics
+
+    def make(count: int, settings: Mapping[str, Any]) -> VectorEnv[Any, Any, Any]:
+        if settings:
+            raise RobustBCError("settings belong to the name of a task; give them to your environment yourself.")
+        guarded = [lambda: Guard(make_one()) for _ in range(count)]
+        return gym.vector.SyncVectorEnv(guarded, autoreset_mode=AutoresetMode.DISABLED)
+
+    return World(task=name, environment=name, metrics=metrics, reference=None, make=make, slots=slots)
+
+
+class Lent(gym.Wrapper[Any, Any, Any, Any]):
+    """Somebody's environment, which stays open for him."""
+
+    def close(self) -> None:
+        """Not by us."""
 
 
 def boxes(worlds: VectorEnv[Any, Any, Any]) -> tuple[Box, Box]:

@@ -63,7 +63,7 @@ class GaussianProcesses(Model):
             self.register_buffer(name, torch.ones(members))
         self.register_buffer("metrics", torch.zeros(members, observations, observations) if learned_metrics else None)
         self._factors: dict[int, Tensor] = {}
-        self.register_load_state_dict_post_hook(lambda *_: self._factors.clear())  # type: ignore[no-untyped-call]
+        self.register_load_state_dict_post_hook(_forget_factors)  # type: ignore[no-untyped-call]
 
     @classmethod
     def of(
@@ -189,3 +189,8 @@ class GaussianProcesses(Model):
 
     def _kernel(self, member: int) -> Kernel:
         return self.kernel(float(self.length_scales[member]))
+
+
+def _forget_factors(model: GaussianProcesses, _: object) -> None:
+    """They belonged to what the model held before it was loaded."""
+    model._factors.clear()

@@ -87,6 +87,22 @@ class Policy:
             f" observations={self.observation_size}, actions={self.action_size}, device='{self.device}'{cleaned})"
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copies: what chooses the actions is made anew from the model, on the host."""
+        state = {name: value for name, value in vars(self).items() if name != "_chooser"}
+        return {**state, "_generator": self._generator.get_state()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._generator = torch.Generator()
+        self._generator.set_state(state["_generator"])
+        self._chooser = self._model.by_row()
+
+    @property
+    def observation_space(self) -> spaces.Box:
+        """Vectors of real numbers; which of them can occur is not known."""
+        return spaces.Box(-np.inf, np.inf, (self.observation_size,), np.float64)
+
     @property
     def card(self) -> str:
         """What it is and what it learned from, in a few lines."""
