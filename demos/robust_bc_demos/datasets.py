@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from robust_bc.data.minari_demonstrations import LABELS_FILE
-from robust_bc.data.minari_files import datasets_root
+from robust_bc.data.minari_files import datasets_root, local_ids
 from robust_bc.data.minari_metadata import METADATA_FILE, read_metadata
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.rollouts import Episode
@@ -41,8 +41,6 @@ SPARE_BYTES = 4 << 20
 """Room on the disk beyond what an episode takes by itself."""
 NAMESPACE_FILE = "namespace_metadata.json"
 """By which Minari knows that a folder has datasets in it."""
-DEEPEST = 8
-"""Levels of such folders."""
 ROOM_CHECKS = 10
 """Episodes between two looks at the disk; one-step episodes are many, and small."""
 
@@ -156,7 +154,7 @@ def local_datasets() -> LocalDatasets:
     """All datasets on this machine; one that is damaged takes no other down."""
     rows, damaged = [], []
     root = datasets_root()
-    for name in sorted(_folders(root)):
+    for name in local_ids():
         try:
             about = read_metadata(root / name / "data" / METADATA_FILE)
         except RobustBCError as problem:
@@ -173,19 +171,6 @@ def local_datasets() -> LocalDatasets:
             }
         )
     return LocalDatasets(rows, damaged)
-
-
-def _folders(root: Path, depth: int = DEEPEST) -> Iterator[str]:
-    """Ids of the folders that have `data` in them; links may lead to a dataset, but not to more folders of them."""
-    try:
-        entries = sorted(entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-    except OSError:
-        return
-    for entry in entries:
-        if (entry / "data").exists():
-            yield entry.name
-        elif depth and not entry.is_symlink():
-            yield from (f"{entry.name}/{name}" for name in _folders(entry, depth - 1))
 
 
 def _spec(plan: DatasetPlan) -> EnvSpec | None:

@@ -140,8 +140,8 @@ def find_teacher(
         _same_size(str(path), "actions", policy.action_size, action_space)
         return PolicyTeacher(str(path), policy)
     raise RobustBCError(
-        f"task '{task.name}' has no teacher '{name}'; its teachers are {', '.join(teacher_names(task))}, and a path may"
-        " name a teacher's folder, a run or policy folder or a Stable-Baselines3 .zip (`robust-bc teach` trains one)."
+        f"task '{task.name}' has no policy '{name}'; its teachers are {', '.join(teacher_names(task))}, and a"
+        " path may name a run or policy folder, a teacher's folder or a Stable-Baselines3 .zip."
     )
 
 
@@ -153,7 +153,7 @@ def _fits(teacher: NetworkTeacher, observation_space: spaces.Box, action_space: 
 
 def _same_size(name: str, what: str, size: int, space: spaces.Box) -> None:
     if (size,) != space.shape:
-        raise RobustBCError(f"teacher '{name}' takes {what} of {size} numbers, but the task has {space.shape[0]}.")
+        raise RobustBCError(f"'{name}' takes {what} of {size} numbers, but the task has {space.shape[0]}.")
 
 
 def _load_sb3(path: Path, trust_pickle: bool, observation_space: spaces.Box, action_space: spaces.Box) -> Any:

@@ -186,9 +186,10 @@ def _bounded(values: NDArray[Any], name: str, shape: str, episodes: NDArray[Any]
     array = _numbers(values, name, shape, episodes)
     if len(array) and max(float(array.max()), -float(array.min())) > LARGEST:
         row, column = (int(index) for index in np.argwhere(np.abs(array) > LARGEST)[0])
+        at = _step(row, episodes).rstrip("; ")
         raise RobustBCError(
             f"{name} must lie between -{LARGEST:g} and {LARGEST:g}, but row {row}, column {column} is"
-            f" {array[row, column]}; drop such pairs, or use a larger unit."
+            f" {array[row, column]}{at and f' ({at})'}; drop such pairs, or use a larger unit."
         )
     return array
 

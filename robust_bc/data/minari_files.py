@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 ARRAYS_FILE = "main_data.hdf5"
 EPISODE = "episode_"
+DEEPEST = 8
+"""Levels of such folders."""
 LARGEST_SEED = 2**63 - 1
 
 
@@ -129,6 +132,9 @@ class RecordedDataset:
 
 def open_minari(source: str | Path | MinariDataset) -> RecordedDataset:
     """The dataset in a folder (with or without its `data` part), the local dataset of that id, or one of Minari's."""
+    if not isinstance(source, str | Path) and not hasattr(source, "episode_indices"):
+        kind = type(source).__name__
+        raise RobustBCError(f"a dataset is an id, a folder or one that Minari has opened, but this is a {kind}.")
     if not isinstance(source, str | Path):  # one that somebody has opened: its files are read as any other's
         chosen = tuple(int(index) for index in source.episode_indices)
         return _open(Path(source.storage.data_path), str(source.spec.dataset_id), chosen)
@@ -140,10 +146,31 @@ def open_minari(source: str | Path | MinariDataset) -> RecordedDataset:
         return _open(data, str(source))
     data = datasets_root() / str(source) / "data"
     if not (data / METADATA_FILE).is_file():
+        close = difflib.get_close_matches(str(source), local_ids(), n=1)
+        meant = f" (did you mean '{close[0]}'?)" if close else ""
         raise RobustBCError(
-            f"'{source}' is neither a folder nor the id of a local Minari dataset; `robust-bc datasets` shows the ids."
+            f"'{source}' is neither a folder nor the id of a local Minari dataset{meant};"
+            " `robust-bc datasets` shows the ids."
         )
     return _open(data, str(source))
+
+
+def local_ids() -> list[str]:
+    """Of the datasets on this machine, whether or not they can be read."""
+    return sorted(_folders(datasets_root(), DEEPEST))
+
+
+def _folders(root: Path, depth: int) -> Iterator[str]:
+    """Ids of the folders that have `data` in them; links may lead to a dataset, but not to more folders of them."""
+    try:
+        entries = sorted(entry for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    except OSError:
+        return
+    for entry in entries:
+        if (entry / "data").exists():
+            yield entry.name
+        elif depth and not entry.is_symlink():
+            yield from (f"{entry.name}/{name}" for name in _folders(entry, depth - 1))
 
 
 def datasets_root() -> Path:

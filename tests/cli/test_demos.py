@@ -81,7 +81,7 @@ def test_a_task_of_ones_own_from_teaching_to_mixing(tmp_path: Path) -> None:
     mixed = (
         "mix --task MountainCarContinuous-v0 --good expert --bad adversary --rate 0.5 --pairs 50 --dataset mine/p-v0"
     )
-    assert "has no teacher 'expert'" not in robust_bc(*mixed.split(), cwd=tmp_path).stderr  # a folder of that name
+    assert "has no policy 'expert'" not in robust_bc(*mixed.split(), cwd=tmp_path).stderr  # a folder of that name
     content = json.loads(robust_bc(*mixed.split(), "--overwrite", "--json", cwd=tmp_path).stdout)
     assert (content["pairs"], content["corrupt"], content["rate"]) == (50, 25, 0.5)
 
@@ -130,7 +130,7 @@ def test_settings_of_the_environment(tmp_path: Path) -> None:
             "at most 100000 m and 100",
         ),
         ("collect --task halfcheetah --env frame_skip=abc --dataset mine/x-v0", "'HalfCheetah-v5' cannot be made"),
-        ("collect --task lane-driving --teacher ~nobody/x --dataset mine/x-v0", "has no teacher '~nobody/x'"),
+        ("collect --task lane-driving --teacher ~nobody/x --dataset mine/x-v0", "has no policy '~nobody/x'"),
         ("show mine/x-v0 --plot a.foo", "'a.foo' must end in .png, .svg, .pdf"),
         (
             "collect --task MountainCarContinuous-v0 --teacher random --env wind=1 --dataset mine/x-v0",

@@ -61,7 +61,7 @@ def test_settings_references_and_films(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("args", "sentence"),
     [
-        (["--policy", "nobody"], "has no teacher 'nobody'"),
+        (["--policy", "nobody"], "has no policy 'nobody'"),
         ([], "--policy is empty"),
         (["--policy", "safe", "--episodes", "0"], "episodes must be at least 1"),
         (["--policy", "safe", "--seed", "-1"], "seed must be a whole number of at least 0"),
@@ -90,3 +90,16 @@ def test_a_policy_of_another_task_is_refused(tmp_path: Path) -> None:
     quick_policy("lane-driving").save(tmp_path / "mine")
     with pytest.raises(RobustBCError, match="takes observations of 4 numbers, but the task has 17"):
         run(["--task", "halfcheetah", "--policy", str(tmp_path / "mine"), "--out", str(tmp_path / "out")])
+
+
+def test_nothing_is_overwritten_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["--task", "lane-driving", "--policy", "safe", "--episodes", "1"]
+    for folder in ("evaluation-lane-driving", "evaluation-lane-driving-2"):
+        assert f"runs/{folder}/evaluation.json" in evaluated(capsys, *words)["files"]
+    chosen = [*words, "--out", "runs/evaluation-lane-driving"]
+    with pytest.raises(RobustBCError, match="has results already; take another folder, or --overwrite"):
+        run(chosen)
+    evaluated(capsys, *chosen, "--overwrite")

@@ -142,9 +142,9 @@ def test_any_gymnasium_task_can_be_collected_and_trained_on(datasets: Path) -> N
 
 
 def test_bad_requests_get_one_sentence(datasets: Path, tmp_path: Path) -> None:
-    with pytest.raises(RobustBCError, match=r"has no teacher 'sage'; its teachers are .*safe, careless, random"):
+    with pytest.raises(RobustBCError, match=r"has no policy 'sage'; its teachers are .*safe, careless, random"):
         collect("lane-driving", "sage", "our/x-v0")
-    with pytest.raises(RobustBCError, match="'MountainCarContinuous-v0' has no teacher 'expert'"):
+    with pytest.raises(RobustBCError, match="'MountainCarContinuous-v0' has no policy 'expert'"):
         collect("MountainCarContinuous-v0", "expert", "our/x-v0")
     with pytest.raises(RobustBCError, match="episodes must be at least 1"):
         collect("lane-driving", "safe", "our/x-v0", episodes=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from robust_bc import Evaluation
     from robust_bc.evaluation.metrics import Reference
 
+RESULTS = "evaluation.json"
 SIDE_BY_SIDE = 3
 """Up to this many policies have a column each on the terminal; more have a line each."""
 
@@ -54,7 +56,9 @@ class EvaluateArguments:
     video_episode: int = 0
     """Which one."""
     out: Path | None = None
-    """Folder for the results; runs/evaluation-TASK, unless said otherwise."""
+    """Folder for the results; the first that is free of runs/evaluation-TASK, -2, -3, ..., unless said otherwise."""
+    overwrite: bool = False
+    """Replace the results that --out has."""
     trust_pickle: bool = False
     """Read a Stable-Baselines3 .zip, which can run code."""
     json: bool = False
@@ -84,7 +88,7 @@ def execute(arguments: EvaluateArguments, command: str) -> None:
     from robust_bc_envs.tasks import find_task
 
     task = find_task(arguments.task)
-    out = arguments.out or Path("runs") / f"evaluation-{task.name.replace('/', '-')}"
+    out = _free(arguments, task.name)
     policies = _policies(task, names, settings, arguments.trust_pickle)
     write_whole(out / "command.txt", command + "\n")  # before the work: a folder that cannot be written is said at once
     with progress_bar(f"evaluating on {task.name}") as bar:
@@ -102,11 +106,11 @@ def execute(arguments: EvaluateArguments, command: str) -> None:
     facts = _facts(arguments, command)
     replay = driving_replay(task, policies, evaluations, settings)
     content = {**facts, "evaluations": [evaluation.as_json() for evaluation in evaluations]}
-    write_json(out / "evaluation.json", content)
+    write_json(out / RESULTS, content)
     write_whole(out / "episodes.csv", episodes_as_csv(evaluations))
     write_whole(out / "table.md", f"{code_as_markdown(command)}\n\n{table_as_markdown(table)}\n")
     write_page(out / "report.html", evaluation_page(evaluations, facts, [] if replay is None else [replay]))
-    written = [out / name for name in ("table.md", "episodes.csv", "evaluation.json", "report.html")]
+    written = [out / name for name in ("table.md", "episodes.csv", RESULTS, "report.html")]
     if arguments.video is not None:
         written.append(_film(arguments, task, policies[0], evaluations[0], settings))
     if arguments.json:
@@ -123,6 +127,17 @@ def execute(arguments: EvaluateArguments, command: str) -> None:
             say(f"note: {evaluation.policy} failed in episode {first['episode']}: {first['failure']}")
     for path in written:
         show(str(path))
+
+
+def _free(arguments: EvaluateArguments, task: str) -> Path:
+    """The folder for the results; nothing is overwritten unasked."""
+    if arguments.out is None:
+        first = Path("runs") / f"evaluation-{task.replace('/', '-')}"
+        others = (first.with_name(f"{first.name}-{number}") for number in itertools.count(2))
+        return next(place for place in itertools.chain([first], others) if not (place / RESULTS).exists())
+    if (arguments.out / RESULTS).exists() and not arguments.overwrite:
+        raise RobustBCError(f"'{arguments.out}' has results already; take another folder, or --overwrite.")
+    return arguments.out
 
 
 def _reference(arguments: EvaluateArguments) -> Reference | None:
