@@ -76,3 +76,19 @@ def test_a_name_that_is_no_text_can_be_written(tmp_path: Path) -> None:
     write_whole(tmp_path / "command.txt", command_line("evaluate", ["--policy", "a\udcff"]))
     assert b"a\\udcff" in (tmp_path / "table.csv").read_bytes()
     assert b"a\\udcff" in (tmp_path / "command.txt").read_bytes()
+
+
+def test_numbers_without_room_come_in_a_second_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Screen()
+    narrow = console.Output(file=shown, force_terminal=True, color_system=None, width=80)
+    monkeypatch.setattr(tables, "OUTPUT", narrow)
+    names = [f"policy-{number}" for number in range(5)]
+    rows = [["lane_deviation_rms", *(f"0.296 [0.257, {number}.336]" for number in range(5))], ["share of", *"12345"]]
+    tables.print_table(["policy", *names], rows, numbers=names)
+    lines = shown.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum("lane_deviation_rms" in line for line in lines) == 3  # two columns of numbers, two, and one
+    assert all(any(cell in line for line in lines) for cell in (*names, *rows[0], "share of"))
+    shown.seek(shown.truncate(0))
+    tables.print_table(["dataset", "what"], [["mine/" + "x" * 70, "a " + "y" * 70]], numbers=[])
+    assert max(map(len, shown.getvalue().splitlines())) <= 80
