@@ -1,0 +1,32 @@
+"""The same seed gives the same policy: actions that were written down, for whoever changes the learners by accident."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robust_bc import Demonstrations, fit
+
+ACTIONS = {
+    "mlp": [[-0.3797, 0.2529], [-0.1322, 0.0641], [0.1531, 0.6230]],
+    "mdn": [[-0.7935, 0.6174], [-0.1589, -0.0482], [0.4920, 0.7827]],
+    "choicenet": [[-0.7796, 0.4007], [-0.2456, -0.0044], [0.4721, 0.7964]],
+    "gpr": [[-0.5184, 0.3161], [-0.1805, 0.0152], [0.1712, 0.4618]],
+    "rgpr": [[-0.8417, 0.3746], [-0.2473, -0.0002], [0.4797, 0.7493]],
+}
+"""To the bit they depend on the machine."""
+
+
+@pytest.mark.parametrize("method", ACTIONS)
+def test_a_method_learns_what_it_learned_before(method: str) -> None:
+    generator = np.random.default_rng(0)
+    states = generator.normal(size=(400, 3))
+    actions = np.stack([np.sin(states[:, 0]), states[:, 1] * states[:, 2]], 1)
+    actions[:80] *= -1
+    pairs = Demonstrations.from_arrays(states, actions, np.repeat(np.arange(20), 20))
+    settings: dict[str, Any] = {"steps": 200} if method in ("mlp", "mdn", "choicenet") else {}
+    policy = fit(pairs, method=method, seed=5, **settings)
+    acted, _ = policy.predict(np.linspace(-1, 1, 9).reshape(3, 3))
+    assert acted == pytest.approx(np.array(ACTIONS[method]), abs=0.003)
