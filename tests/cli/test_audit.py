@@ -26,8 +26,8 @@ from robust_bc_demos.mixed_datasets import MixRequest, mix, read_episodes
 from robust_bc_envs.audit_replays import REPLAYED, audit_replay
 from robust_bc_envs.batches import boxes, make_batch
 from robust_bc_envs.tasks import find_task
-from tests.auditing.audits import audit_of, make_audit
 from tests.cli.test_cli import robust_bc
+from tests.robust_bc.auditing.audits import audit_of, make_audit
 
 DRIVING = find_task("lane-driving")
 SHORT = {"length": 60, "cars": 1}

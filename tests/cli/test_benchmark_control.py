@@ -20,9 +20,9 @@ from robust_bc_benchmarks.commands.mujoco import MujocoArguments
 from robust_bc_benchmarks.commands.mujoco import request as mujoco_request
 from robust_bc_benchmarks.control.rows import Results
 from robust_bc_benchmarks.control.running import run_control
-from tests.benchmark_control.small import TINY
 from tests.cli.interrupting import interrupted
 from tests.cli.test_cli import robust_bc
+from tests.robust_bc_benchmarks.control.small import TINY
 
 FILES = {"command.txt", "benchmark.json", "cells.csv", "table.csv", "table.md", "report.html", "cells", "policies"}
 

@@ -13,8 +13,8 @@ from robust_bc_demos.collecting import collect
 from robust_bc_demos.commands.filter import run
 from robust_bc_demos.mixed_datasets import MixRequest, mix
 from robust_bc_envs.tasks import find_task
-from tests.auditing.audits import audit_of
 from tests.cli.test_cli import robust_bc
+from tests.robust_bc.auditing.audits import audit_of
 
 SHORT = {"length": 60, "cars": 1}
 

@@ -10,8 +10,8 @@ import pytest
 
 from robust_bc_benchmarks.commands import driving, mujoco, quickstart
 from robust_bc_benchmarks.commands.control import ControlRequest
-from tests.benchmark_control.small import TINY
 from tests.cli.test_cli import robust_bc
+from tests.robust_bc_benchmarks.control.small import TINY
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ from robust_bc_demos.mixed_datasets import MixRequest, make_mix, mix
 from robust_bc_demos.ppo import TeacherTraining
 from robust_bc_demos.teachers import SHIPPED
 from robust_bc_envs.tasks import Task, find_task
-from tests.auditing.audits import agreement_of, audit_of
+from tests.robust_bc.auditing.audits import agreement_of, audit_of
 
 NAME = "our/x-v0"
 TINY: dict[str, Any] = {"steps": 25, "batch_size": 8, "hidden": (4,)}

@@ -17,7 +17,7 @@ from robust_bc import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc_demos.datasets import SPARE_BYTES
 from robust_bc_demos.filtering import filter_dataset
-from tests.auditing.audits import audit_of
+from tests.robust_bc.auditing.audits import audit_of
 
 STEPS = 8
 WHOLE, CUT = "our/x-v0", "our/y-v0"

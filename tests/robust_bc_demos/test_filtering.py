@@ -20,8 +20,8 @@ from robust_bc_demos.datasets import DatasetPlan, Recorded, write_dataset
 from robust_bc_demos.filtering import LeftOut, filter_dataset
 from robust_bc_demos.mixed_datasets import MixRequest, mix
 from robust_bc_envs.tasks import find_task
-from tests.auditing.audits import audit_of
 from tests.conftest import make_dataset, make_pairs
+from tests.robust_bc.auditing.audits import audit_of
 
 DRIVING = find_task("lane-driving")
 SHORT = {"length": 60, "cars": 1}
