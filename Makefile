@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --constraint constraints.txt
 # Two cores are enough for two workers; more threads inside each would only get in each other's way.
 WORKERS ?= 2
+# Terms that were ours alone; CONTRIBUTING.md says what to say instead.
+BANNED := camps?|duels?|provenance|strangers|foreigners?|opinions?|headlines?|company|second look|contested
 
 .DEFAULT_GOAL := help
 .PHONY: help quickstart test check fuzz format bench docs clean
@@ -43,6 +45,7 @@ check: $(VENV)/installed-dev
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/python -m mypy
+	@! git grep -nwiE "$(BANNED)" -- "*.py" "*.md" || { echo "a plain word is better: CONTRIBUTING.md"; exit 1; }
 
 FUZZ ?= --count 2000 --seed 0
 fuzz: $(VENV)/installed-dev

@@ -23,8 +23,8 @@ from robust_bc_benchmarks.commands import driving, mujoco
 from robust_bc_benchmarks.commands.control import ControlRequest, Finished, complete
 from robust_bc_benchmarks.contenders import ORACLE
 from robust_bc_benchmarks.control.cells import EXPERT
-from robust_bc_benchmarks.control.headlines import OURS
 from robust_bc_benchmarks.control.page import against_rate
+from robust_bc_benchmarks.control.sentences import OURS
 from robust_bc_benchmarks.control.tables import Grid, grids, percent
 from robust_bc_benchmarks.dot_plots import HERO, NEUTRAL, REFERENCE, Dot, Panel, dot_figure
 from robust_bc_benchmarks.figures import save_figure
@@ -128,7 +128,7 @@ def _text(name: PageName, page: DocsPage, finished: list[Finished]) -> str:
         f"on {first['machine']['processor']}, {first['machine']['cores']} cores, {named}.\n\n{introduction}"
     )
     for part, done in zip(page.parts, finished, strict=True):
-        text += f"\n## {part.title}\n\n`{part.command}`\n\n" + "\n\n".join(done.content["headlines"])
+        text += f"\n## {part.title}\n\n`{part.command}`\n\n" + "\n\n".join(done.content["sentences"])
         text += f"\n\n![{part.title}]({part.figure}.png)\n" + _tables(done)
         if failures := done.content["failures"]:
             text += "\n**What failed**\n\n" + "\n".join(f"- {failure}" for failure in failures) + "\n"

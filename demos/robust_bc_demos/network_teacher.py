@@ -45,7 +45,7 @@ class NetworkTeacher:
     def act(self, observations: NDArray[Any]) -> Array:
         """(N, S) observations to (N, A) actions."""
         hidden = np.clip((observations - self.mean) / self.scale, -CLIP, CLIP).astype(np.float32)
-        # A product for each row: one for all rows rounds by how many there are, and an episode would feel its company.
+        # A product for each row: one for all rows rounds by how many there are, and an episode would feel them.
         hidden = hidden[:, None]  # (N, 1, S)
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             hidden = np.maximum(hidden @ weight + bias, 0)

@@ -13,7 +13,7 @@ from robust_bc.auditing.results import AuditResults
 from robust_bc.auditing.tables import TONES, episode_table, finding_table, pair_table, source_table
 from robust_bc.auditing.truth import Truth
 from robust_bc.auditing.windows import STEPS, Window, course, worst_windows
-from robust_bc.auditing.wording import counted, estimated, headline, next_commands, truth_sentences
+from robust_bc.auditing.wording import counted, estimated, next_commands, truth_sentences, verdict_sentence
 from robust_bc.report import (
     Block,
     Command,
@@ -59,7 +59,7 @@ def audit_page(
         blocks.append(finding_table(audit, ROWS))
     blocks += more
     what = f"{len(audit)} pairs" if audit.dataset is None else audit.dataset
-    return Page(f"Audit of {what}", headline(audit), _facts(audit, command), blocks, TONES[audit.verdict])
+    return Page(f"Audit of {what}", verdict_sentence(audit), _facts(audit, command), blocks, TONES[audit.verdict])
 
 
 def _facts(audit: AuditResults, command: str | None) -> dict[str, str]:

@@ -16,7 +16,7 @@ from robust_bc.auditing.judging.agreement import Agreement
 from robust_bc.auditing.page import audit_page
 from robust_bc.auditing.results import AuditResults
 from robust_bc.auditing.settings import AuditSettings
-from robust_bc.auditing.wording import headline
+from robust_bc.auditing.wording import verdict_sentence
 from robust_bc.data.described_tensors import DescribedTensors
 from robust_bc.data.tensor_files import Expected
 from robust_bc.errors import DamagedFileError
@@ -74,7 +74,7 @@ def describe(audit: AuditResults) -> dict[str, Any]:
     return {
         "dataset": audit.dataset,
         "verdict": audit.verdict,
-        "sentence": headline(audit),
+        "sentence": verdict_sentence(audit),
         "pairs": len(audit),
         "episodes": len(audit.verdicts),
         "bad_pairs": int(audit.bad_pairs.sum()),

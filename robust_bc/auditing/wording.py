@@ -42,7 +42,7 @@ def units(audit: AuditResults) -> str:
     return "pair" if audit.single_pairs else "episode"
 
 
-def headline(audit: AuditResults) -> str:
+def verdict_sentence(audit: AuditResults) -> str:
     """The verdict."""
     unit, total = units(audit), len(audit.verdicts)
     bad, unsure = audit.verdicts.count("bad"), audit.verdicts.count("cannot tell")
@@ -144,7 +144,7 @@ def short_table(audit: AuditResults) -> str:
     more = len(audit.verdicts) - len(rows)
     rest = [f"and {more} more, none of them worse"] if more else []
     table = [_cut(line.rstrip(), COLUMNS) for line in text]
-    return "\n".join([*textwrap.wrap(visible(headline(audit)), COLUMNS), "", *table, *rest])
+    return "\n".join([*textwrap.wrap(visible(verdict_sentence(audit)), COLUMNS), "", *table, *rest])
 
 
 def _cut(text: str, most: int) -> str:

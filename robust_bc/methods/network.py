@@ -107,10 +107,10 @@ class NetworkMethod(Method[NetworkSettingsType]):
         """Which of a member's training rows each of its peers learns from; all of them, unless said otherwise."""
         return [rows] * settings.peers
 
-    def opinion(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
+    def pair_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
         """What a network says about each pair before a new round, (M, B); for methods with rounds."""
         raise NotImplementedError(f"method '{self.name}' has no rounds")
 
-    def weights(self, settings: NetworkSettingsType, opinions: NDArray[np.float64]) -> NDArray[np.float64]:
+    def weights(self, settings: NetworkSettingsType, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """How often each pair of a member is shown to each of its peers in the next round, (P, N), from (P, N)."""
         raise NotImplementedError(f"method '{self.name}' has no rounds")

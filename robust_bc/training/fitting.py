@@ -83,7 +83,7 @@ def fit_fleet(
 ) -> list[Policy]:
     """Fit one policy to each of many demonstrations of the same shape, all at once.
 
-    Every policy depends on its own demonstrations and seed only (0, 1, 2, ... unless given), not on its company.
+    Every policy depends on its own demonstrations and seed only (0, 1, 2, ... unless given), not on the others.
     With `clean`, each data set has an audit of its own, with the seed of its policy.
     """
     plan = FitPlan.make(demonstrations, method, members, seeds, device, settings, clean)

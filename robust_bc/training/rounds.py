@@ -22,15 +22,15 @@ def make_odds(method: NetworkMethod[Any], settings: NetworkSettings, fleet: Flee
     groups = [np.arange(first, first + peers) for first in range(0, len(data.training), peers)]
     pairs = [np.unique(np.concatenate([data.training[network] for network in group])) for group in groups]
     odds = []
-    for group, mine, opinions in zip(groups, pairs, _opinions(method, fleet, data, pairs, peers), strict=True):
-        weights = method.weights(settings, opinions)  # (P, N)
+    for group, mine, scores in zip(groups, pairs, _pair_scores(method, fleet, data, pairs, peers), strict=True):
+        weights = method.weights(settings, scores)  # (P, N)
         for network, of_all in zip(group, weights, strict=True):
             odds.append(odds_of(of_all[np.searchsorted(mine, data.training[network])]))
     return odds
 
 
 @torch.no_grad()
-def _opinions(
+def _pair_scores(
     method: NetworkMethod[Any], fleet: Fleet, data: FleetData, pairs: list[NDArray[np.int64]], peers: int
 ) -> list[NDArray[np.float64]]:
     """What each network of a group says about each pair of the group, one (P, N) per group."""
@@ -41,7 +41,7 @@ def _opinions(
     for start in range(0, longest, part):
         rows = torch.from_numpy(padded[:, start : start + part]).to(data.observations.device)
         parameters = fleet(data.observations[rows].transpose(1, 2))
-        said = method.opinion(parameters, data.actions[rows].transpose(1, 2))  # (M, B)
+        said = method.pair_score(parameters, data.actions[rows].transpose(1, 2))  # (M, B)
         found.append(said.cpu().numpy().astype(np.float64))
     everything = np.concatenate(found, axis=1).reshape(len(pairs), peers, longest)
     return [everything[group, :, : len(rows)] for group, rows in enumerate(pairs)]

@@ -37,8 +37,8 @@ def test_who_stops_it_is_told_how_to_go_on(tmp_path: Path, capsys: pytest.Captur
 def test_a_run_is_dated_by_its_cells() -> None:
     times = ["2026-03-02T10:11:12+00:00", "", "2026-02-01T09:08:07+00:00"]  # a cell may not know
     content, facts = about_run("robust-bc", times, ["All is well."], ["one seed"])
-    assert list(content) == ["command", "date", "machine", "versions", "headlines", "failures"]
-    assert (content["date"], content["headlines"], content["failures"]) == (times[0], ["All is well."], ["one seed"])
+    assert list(content) == ["command", "date", "machine", "versions", "sentences", "failures"]
+    assert (content["date"], content["sentences"], content["failures"]) == (times[0], ["All is well."], ["one seed"])
     assert facts["date"] == "2026-02-01 09:08 UTC to 2026-03-02 10:11 UTC"
     assert facts["machine"] == f"{content['machine']['processor']}, {content['machine']['cores']} cores"
     assert content["command"] == facts["command"] == "robust-bc"
@@ -47,7 +47,7 @@ def test_a_run_is_dated_by_its_cells() -> None:
 
 
 def test_what_is_written_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    content = {"headlines": ["All is well.", "So it is."]}
+    content = {"sentences": ["All is well.", "So it is."]}
     write_run(tmp_path, content, cells="a,b\n", rows="c,d\n", text="| e |")
     assert json.loads((tmp_path / "benchmark.json").read_text()) == content
     files = {name: (tmp_path / name).read_text() for name in ("cells.csv", "table.csv", "table.md")}

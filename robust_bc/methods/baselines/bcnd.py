@@ -94,9 +94,9 @@ class BCND(NetworkMethod[BCNDSettings]):
         parts = np.array_split(rows[order], min(settings.networks, len(rows)))
         return [np.sort(parts[peer % len(parts)]) for peer in range(settings.networks)]
 
-    def opinion(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
+    def pair_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
         return log_likelihood(parameters, actions) / parameters.live_count()
 
-    def weights(self, settings: BCNDSettings, opinions: NDArray[np.float64]) -> NDArray[np.float64]:
-        density = logsumexp(opinions, axis=0)  # of the whole ensemble, (N,)
-        return np.broadcast_to(np.exp(density - density.max()), opinions.shape)
+    def weights(self, settings: BCNDSettings, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        density = logsumexp(scores, axis=0)  # of the whole ensemble, (N,)
+        return np.broadcast_to(np.exp(density - density.max()), scores.shape)

@@ -91,13 +91,13 @@ def _world(plan: ControlPlan, task: str) -> World:
 def _write(request: ControlRequest, results: Results, rows: list[ControlRow]) -> tuple[dict[str, Any], Page]:
     """All files; gives what is in the JSON, and the page."""
     from robust_bc.report import code_as_markdown, text_as_markdown, write_page
-    from robust_bc_benchmarks.control.headlines import headlines
     from robust_bc_benchmarks.control.page import make_page
     from robust_bc_benchmarks.control.rows import cells_as_csv, rows_as_csv
+    from robust_bc_benchmarks.control.sentences import in_sentences
     from robust_bc_benchmarks.control.tables import tables_as_markdown
 
     plan, out = request.plan, request.out
-    sentences = headlines(results, rows, request.shown)
+    sentences = in_sentences(results, rows, request.shown)
     finished = [cell.finished for cell in results.cells.values()]
     content, facts = about_run(request.command, finished, sentences, results.failures())
     content |= {"rows": [dataclasses.asdict(row) for row in rows]}

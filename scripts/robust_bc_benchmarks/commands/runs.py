@@ -31,7 +31,7 @@ def running(title: str, command: str, out: Path, device: str) -> Iterator[Callab
 
 
 def about_run(
-    command: str, finished: Iterable[str], headlines: Sequence[str], failures: Sequence[str]
+    command: str, finished: Iterable[str], sentences: Sequence[str], failures: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """How its JSON begins, and the facts of its page; `finished` tells when each cell was, or is empty for one."""
     from robust_bc.system.machine import machine, versions
@@ -42,7 +42,7 @@ def about_run(
         "date": times[-1] if times else "",
         "machine": computed,
         "versions": versions(),
-        "headlines": headlines,
+        "sentences": sentences,
         "failures": failures,
     }
     facts = {
@@ -70,7 +70,7 @@ def write_run(out: Path, content: dict[str, Any], cells: str, rows: str, text: s
 
 def print_run(out: Path, content: Mapping[str, Any], files: Sequence[str]) -> None:
     """What it comes to, and where to read on."""
-    for sentence in content["headlines"]:
+    for sentence in content["sentences"]:
         show(sentence)
     for name in files:
         show(str(out / name))

@@ -9,8 +9,8 @@ import numpy as np
 from robust_bc.report import Block, Command, Group, Lines, Page, Scatter, Series, Text
 from robust_bc_benchmarks.contenders import ORACLE
 from robust_bc_benchmarks.control.cells import EXPERT, Cell
-from robust_bc_benchmarks.control.headlines import SHOWN_RATE
 from robust_bc_benchmarks.control.rows import ControlRow, Results
+from robust_bc_benchmarks.control.sentences import SHOWN_RATE
 from robust_bc_benchmarks.control.tables import Grid, Shown, grids, percent
 
 HOWS = {

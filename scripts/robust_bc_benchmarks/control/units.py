@@ -92,7 +92,7 @@ def _fit(
     networks = resolved.restarts * resolved.peers if isinstance(resolved, NetworkSettings) else SMALLEST_FLEET
 
     def fit(which: Sequence[int]) -> list[Policy]:
-        # Products of many matrices round the last one of an odd number otherwise. With company of an even number a
+        # Products of many matrices round the last one of an odd number otherwise. Beside an even number a
         # policy has the same bits whichever seeds were missing: after a kill, or when seeds are added.
         padded = list(which)
         while len(padded) * networks % 2 or len(padded) * networks < SMALLEST_FLEET:

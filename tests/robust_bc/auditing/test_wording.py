@@ -12,7 +12,7 @@ from robust_bc.auditing.audit import Audit
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.results import Estimate
 from robust_bc.auditing.truth import compare
-from robust_bc.auditing.wording import COLUMNS, ROWS, headline, next_commands, short_table, truth_sentences
+from robust_bc.auditing.wording import COLUMNS, ROWS, next_commands, short_table, truth_sentences, verdict_sentence
 from tests.robust_bc.auditing.audits import CERTAIN, make_audit
 
 EPISODES = np.repeat(np.arange(10), 20)
@@ -59,7 +59,7 @@ def ten_episodes(bad: int, single: int = 0, **more: Any) -> Audit:
     ],
 )
 def test_the_verdict_in_a_sentence(audit: Audit, sentence: str) -> None:
-    assert headline(audit) == sentence
+    assert verdict_sentence(audit) == sentence
 
 
 @pytest.mark.parametrize("count", [3, 10, 30])

@@ -1,4 +1,4 @@
-"""Our evaluation and Stable-Baselines3's agree to the bit, and neither batch nor company is felt."""
+"""Our evaluation and Stable-Baselines3's agree to the bit, and the batch makes no difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A member must not feel its company."""
+"""A member does not depend on the others."""
 
 from __future__ import annotations
 

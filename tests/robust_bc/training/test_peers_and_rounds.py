@@ -78,7 +78,7 @@ def test_bcnds_opinion_is_the_density_per_live_dimension() -> None:
     actions[0, 1] = 0  # a locked joint in the first member's data
     live = torch.tensor([[True, False, True], [True, True, True]])[:, :, None]
     parameters = MixtureParameters(torch.zeros(2, 1, 7), means, torch.full_like(means, 0.5), live=live)
-    said = BCND().opinion(parameters, actions)
+    said = BCND().pair_score(parameters, actions)
     densities = norm.logpdf(actions.numpy(), means[:, 0].numpy(), np.sqrt(0.5))  # (M, D, B)
     np.testing.assert_allclose(said[0], densities[0, [0, 2]].mean(0), rtol=1e-5)
     np.testing.assert_allclose(said[1], densities[1].mean(0), rtol=1e-5)
@@ -110,7 +110,7 @@ def test_a_new_round_shows_pairs_by_their_weights() -> None:
             batch = trainer.data.observations[torch.from_numpy(rows)].T.expand(4, -1, -1)
             shown = trainer.data.actions[torch.from_numpy(rows)].T.expand(4, -1, -1)
             with torch.no_grad():
-                said = method.opinion(trainer.fleet(batch), shown)[networks]
+                said = method.pair_score(trainer.fleet(batch), shown)[networks]
             weights = said.double().exp().mean(0).numpy()
             expected.append(np.cumsum(weights) / weights.sum())
     trainer.run_block()

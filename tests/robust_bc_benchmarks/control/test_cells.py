@@ -64,8 +64,8 @@ def test_the_fingerprint_knows_what_a_cell_depends_on() -> None:
     ):
         assert plan().fingerprint(other, mark) != before, other
     # It does not know what a cell has no part in.
-    for company in ({"rates": (0.3, 0.4)}, {"seeds": (0, 7)}, {"methods": ("choicenet",)}, {"hows": ("flip",)}):
-        assert plan(**company).fingerprint(key, mark) == before
+    for others in ({"rates": (0.3, 0.4)}, {"seeds": (0, 7)}, {"methods": ("choicenet",)}, {"hows": ("flip",)}):
+        assert plan(**others).fingerprint(key, mark) == before
 
 
 def test_only_what_is_new_is_computed(tmp_path: Path) -> None:

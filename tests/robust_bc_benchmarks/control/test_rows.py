@@ -10,7 +10,6 @@ import pytest
 
 from robust_bc.report import Page, page_as_html
 from robust_bc_benchmarks.control.cells import Key
-from robust_bc_benchmarks.control.headlines import headlines, hero, verdicts
 from robust_bc_benchmarks.control.page import make_page
 from robust_bc_benchmarks.control.rows import (
     SHARE,
@@ -22,6 +21,7 @@ from robust_bc_benchmarks.control.rows import (
     rows_as_csv,
     share_of,
 )
+from robust_bc_benchmarks.control.sentences import hero, in_sentences, verdicts
 from robust_bc_benchmarks.control.tables import DRIVING, MUJOCO, grids, percent, tables_as_markdown, without_paper
 from tests.robust_bc_benchmarks.control.fakes import driving, results
 
@@ -156,7 +156,7 @@ def test_another_setting_is_not_compared_with_the_paper() -> None:
     rows = make_rows(got)
     for shown, expected in ((MUJOCO, True), (without_paper(MUJOCO), False)):
         assert ("paper" in tables_as_markdown(rows, shown)) is expected
-        assert ("paper" in " ".join(headlines(got, rows, shown))) is expected
+        assert ("paper" in " ".join(in_sentences(got, rows, shown))) is expected
 
 
 def test_sentences_say_who_is_ahead_and_who_is_not() -> None:
@@ -164,20 +164,20 @@ def test_sentences_say_who_is_ahead_and_who_is_not() -> None:
     corrupt, clean = verdicts(got, "return")
     assert (corrupt.place, corrupt.ahead, corrupt.behind) == ("halfcheetah flip 30 %", True, ())
     assert (clean.place, clean.rate) == ("halfcheetah clean", 0)
-    said = " ".join(headlines(got, make_rows(got), MUJOCO))
+    said = " ".join(in_sentences(got, make_rows(got), MUJOCO))
     assert "in 1 of 1 places with corrupt pairs (halfcheetah flip 30 %)" in said
     assert "nowhere worse" in said
     lost = results(lambda key: -(made(key) or 0), hows=("flip",), methods=("choicenet", "mdn"), seeds=SIX)
     assert [(verdict.ahead, verdict.behind) for verdict in verdicts(lost, "return")] == [(False, ("mdn",))] * 2
     assert "worse than another beyond that interval in 1 (halfcheetah flip 30 % (mdn))" in " ".join(
-        headlines(lost, make_rows(lost), MUJOCO)
+        in_sentences(lost, make_rows(lost), MUJOCO)
     )
     crashes = driving(lambda key: 5 if key.method == "mdn" else 0, methods=("choicenet", "mdn"), seeds=SIX)
     assert all(verdict.ahead for verdict in verdicts(crashes, "collision"))  # fewer collisions are better
     few = results(made)
-    assert "Nobody is said to be ahead by return" in headlines(few, make_rows(few), MUJOCO)[0]
+    assert "Nobody is said to be ahead by return" in in_sentences(few, make_rows(few), MUJOCO)[0]
     none = results(made, methods=("mlp",))
-    assert "nothing is said about them" in headlines(none, make_rows(none), MUJOCO)[0]
+    assert "nothing is said about them" in in_sentences(none, make_rows(none), MUJOCO)[0]
 
 
 def test_whoever_loses_on_clean_pairs_is_told() -> None:
@@ -200,14 +200,14 @@ def test_whoever_loses_on_clean_pairs_is_told() -> None:
             return key.seed + (5.0 if key.method in worse else 9.0)
 
         got = results(value, hows=hows, rates=(0.0, 0.3), methods=methods, seeds=SIX)
-        assert said in headlines(got, make_rows(got), MUJOCO)
-        assert "clean" not in headlines(got, make_rows(got), MUJOCO)[0].split("in ", 1)[1]
+        assert said in in_sentences(got, make_rows(got), MUJOCO)
+        assert "clean" not in in_sentences(got, make_rows(got), MUJOCO)[0].split("in ", 1)[1]
 
 
 def test_our_methods_are_no_rivals_of_each_other() -> None:
     both = ("choicenet", "choicenet+clean", "choicenet+restarts", "mdn")
     got = results(lambda key: 90.0 if key.method in both[:3] else made(key), hows=("flip",), methods=both, seeds=SIX)
-    said = " ".join(headlines(got, make_rows(got), MUJOCO))
+    said = " ".join(in_sentences(got, make_rows(got), MUJOCO))
     assert hero(got) == "choicenet+clean"
     assert all(not set(both[:3]) & set(verdict.behind) for verdict in verdicts(got, "return"))
     assert "choicenet+clean keeps this share" in said
@@ -227,12 +227,12 @@ def test_our_methods_are_compared_with_each_other_in_a_sentence_of_their_own() -
 
         got = results(value, hows=("flip",), rates=(0.2, 0.3), methods=methods, seeds=SIX)
         beside = "gpr+clean is better than choicenet beyond the interval of the paired difference "
-        assert beside + said in " ".join(headlines(got, make_rows(got), MUJOCO))
+        assert beside + said in " ".join(in_sentences(got, make_rows(got), MUJOCO))
 
 
 def test_the_paper_is_met_or_missed() -> None:
     got = results(lambda key: 2000.0 if key.method == "choicenet" else made(key), hows=("rollout",), rates=(0.2, 0.3))
-    said = " ".join(headlines(got, make_rows(got), MUJOCO))
+    said = " ".join(in_sentences(got, make_rows(got), MUJOCO))
     assert "Of the paper's 2 numbers for ChoiceNet, choicenet reaches or exceeds 1 by return." in said
     assert "falls short in halfcheetah 30 %: 2,000 against 2,036." in said
 

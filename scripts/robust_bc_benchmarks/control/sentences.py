@@ -32,7 +32,7 @@ class Verdict:
     """The methods that are better beyond the interval."""
 
 
-def headlines(results: Results, rows: Sequence[ControlRow], shown: Sequence[Shown]) -> list[str]:
+def in_sentences(results: Results, rows: Sequence[ControlRow], shown: Sequence[Shown]) -> list[str]:
     """Sentences about each judged metric, about shares of the oracle's return and about the paper's numbers."""
     if hero(results) is None:
         return [f"Neither {OURS} nor cleaning has a part in this benchmark, so nothing is said about them."]
