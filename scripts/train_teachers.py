@@ -23,7 +23,7 @@ from robust_bc_demos.drivers import STYLES, ScriptedDriver
 from robust_bc_demos.measuring import measure
 from robust_bc_demos.network_teacher import CARD_FILE
 from robust_bc_demos.teachers import DRIVERS_FILE, DRIVING, ROLES, SHIPPED
-from robust_bc_demos.teaching import MEASURING_SEED
+from robust_bc_demos.training.teaching import MEASURING_SEED
 from robust_bc_envs.tasks import CARDS
 
 ALL = tuple(f"{task}-{role}" for task in CARDS for role in ROLES)

@@ -95,6 +95,12 @@ def test_files_stay_short() -> None:
         assert len(path.read_text().splitlines()) <= 300, f"{path}: does it hold two things?"
 
 
+def test_folders_stay_small() -> None:
+    for package in PACKAGES.values():
+        for folder in {path.parent for path in package.rglob("*.py")}:
+            assert len(list(folder.glob("*.py"))) <= 15, f"{folder}: which of its files belong together?"
+
+
 def test_source_roots_are_no_packages() -> None:
     assert not [folder for folder in ("envs", "demos", "scripts") if (ROOT / folder / "__init__.py").exists()]
     assert all((package / "py.typed").exists() for package in PACKAGES.values())

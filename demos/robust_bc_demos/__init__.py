@@ -3,20 +3,20 @@
 from robust_bc.system.exports import public
 
 _EXPORTS = {
-    "Delayed": "robust_bc_demos.faults",
-    "KINDS": "robust_bc_demos.mixing",
-    "MixRequest": "robust_bc_demos.mix_requests",
-    "Noisy": "robust_bc_demos.faults",
+    "Delayed": "robust_bc_demos.mixing.faults",
+    "KINDS": "robust_bc_demos.mixing.pairs",
+    "MixRequest": "robust_bc_demos.mixing.requests",
+    "Noisy": "robust_bc_demos.mixing.faults",
     "ScriptedDriver": "robust_bc_demos.drivers",
-    "Stuck": "robust_bc_demos.faults",
+    "Stuck": "robust_bc_demos.mixing.faults",
     "Teacher": "robust_bc_demos.teachers",
     "collect": "robust_bc_demos.collecting",
     "filter_dataset": "robust_bc_demos.filtering",
     "find_teacher": "robust_bc_demos.teachers",
     "local_datasets": "robust_bc_demos.datasets",
-    "mix": "robust_bc_demos.mixed_datasets",
+    "mix": "robust_bc_demos.mixing.datasets",
     "teacher_names": "robust_bc_demos.teachers",
-    "train_teacher": "robust_bc_demos.teaching",
+    "train_teacher": "robust_bc_demos.training.teaching",
 }
 
 __all__ = sorted(_EXPORTS)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc_envs.lane_worlds import LARGEST_HEADING
+from robust_bc_envs.lanes.worlds import LARGEST_HEADING
 
 Array = NDArray[np.float64]
 

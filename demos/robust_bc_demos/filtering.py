@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc.auditing.audit import Audit
+from robust_bc.auditing.showing.wording import reason
 from robust_bc.auditing.sources import UNKNOWN, source_of
-from robust_bc.auditing.wording import reason
 from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.data.fingerprints import pairs_digest
 from robust_bc.data.minari_demonstrations import has_labels, read_labels, read_noise

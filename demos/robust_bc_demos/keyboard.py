@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from robust_bc.evaluation.metrics import metric_of
 from robust_bc.evaluation.rollouts import Episode, episode_seeds
 from robust_bc_demos.datasets import Recorded
-from robust_bc_envs.drawing_panels import Tone
-from robust_bc_envs.lane_env import LaneDriving
+from robust_bc_envs.lanes.drawing_panels import Tone
+from robust_bc_envs.lanes.env import LaneDriving
 from robust_bc_envs.tasks import find_task
 
 Mode = Literal["safe", "careless"]

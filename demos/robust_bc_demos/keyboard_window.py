@@ -6,7 +6,7 @@ import numpy as np
 
 from robust_bc.system.interrupts import interrupts_held, stop_requests
 from robust_bc_demos.keyboard import TONES, Key, Session
-from robust_bc_envs.drawing import RoadView
+from robust_bc_envs.lanes.drawing import RoadView
 
 # By pygame's names. The road runs to the right on the screen, so up is left for whoever looks at it that way.
 KEYS: dict[str, Key] = {

@@ -13,21 +13,21 @@ from robust_bc_envs.names import LANE_DRIVING
 if LANE_DRIVING not in registry:
     register(
         id=LANE_DRIVING,
-        entry_point="robust_bc_envs.lane_env:LaneDriving",
-        vector_entry_point="robust_bc_envs.lane_batch:LaneDrivingBatch",
+        entry_point="robust_bc_envs.lanes.env:LaneDriving",
+        vector_entry_point="robust_bc_envs.lanes.batch:LaneDrivingBatch",
     )
 
 _EXPORTS = {
-    "LaneSettings": "robust_bc_envs.lane_worlds",
+    "LaneSettings": "robust_bc_envs.lanes.worlds",
     "MujocoBatch": "robust_bc_envs.mujoco_batch",
-    "Road": "robust_bc_envs.roads",
+    "Road": "robust_bc_envs.lanes.roads",
     "CARDS": "robust_bc_envs.tasks",
     "Task": "robust_bc_envs.tasks",
-    "features": "robust_bc_envs.driving",
+    "features": "robust_bc_envs.lanes.driving",
     "find_task": "robust_bc_envs.tasks",
     "make_batch": "robust_bc_envs.batches",
-    "rectangles_overlap": "robust_bc_envs.driving",
-    "step_pose": "robust_bc_envs.driving",
+    "rectangles_overlap": "robust_bc_envs.lanes.driving",
+    "step_pose": "robust_bc_envs.lanes.driving",
 }
 
 __all__ = ["LANE_DRIVING", *sorted(_EXPORTS)]

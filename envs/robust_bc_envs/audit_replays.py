@@ -13,7 +13,7 @@ from robust_bc_envs.evaluation_replays import OUTCOMES
 if TYPE_CHECKING:
     from robust_bc.auditing.audit import Audit
     from robust_bc.auditing.results import EpisodeRow
-    from robust_bc.auditing.windows import Window
+    from robust_bc.auditing.showing.windows import Window
     from robust_bc.data.minari_files import RecordedDataset
     from robust_bc.data.recording import Episode
     from robust_bc.report import Block, ReplayEpisode
@@ -31,10 +31,10 @@ def audit_replay(dataset: RecordedDataset, audit: Audit) -> list[Block]:
 
     if dataset.environment is None or dataset.environment.id != LANE_DRIVING:
         return []
-    from robust_bc.auditing.windows import own_windows
+    from robust_bc.auditing.showing.windows import own_windows
     from robust_bc.report import Replay, Text
-    from robust_bc_envs.lane_env import make_settings
-    from robust_bc_envs.replaying import replay_lane_driving
+    from robust_bc_envs.lanes.env import make_settings
+    from robust_bc_envs.lanes.replaying import replay_lane_driving
 
     if audit.single_pairs:
         return [Text(TITLE, ["Single pairs are no episodes, so there is nothing to play."])]
@@ -97,8 +97,8 @@ def _outcome(settings: Mapping[str, Any], episode: Episode) -> str | None:
     """How it ends when it is played from its seed; None if that is not the recorded episode."""
     from gymnasium.utils import seeding
 
-    from robust_bc_envs.lane_env import make_settings
-    from robust_bc_envs.lane_worlds import LaneWorlds
+    from robust_bc_envs.lanes.env import make_settings
+    from robust_bc_envs.lanes.worlds import LaneWorlds
 
     if episode.seed is None:
         return None

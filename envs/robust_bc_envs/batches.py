@@ -13,7 +13,7 @@ from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.guarding import Guard
 from robust_bc.evaluation.worlds import boxes as boxes
 from robust_bc.system.extras import extras_named
-from robust_bc_envs.lane_batch import LaneDrivingBatch
+from robust_bc_envs.lanes.batch import LaneDrivingBatch
 from robust_bc_envs.mujoco_rules import RULES
 from robust_bc_envs.names import LANE_DRIVING
 from robust_bc_envs.quiet import quiet_mujoco

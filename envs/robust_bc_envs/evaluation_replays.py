@@ -28,7 +28,7 @@ def driving_replay(
         return None
     from robust_bc.evaluation.evaluating import play
     from robust_bc.report import Replay, ReplayEpisode
-    from robust_bc_envs.replaying import replay_lane_driving
+    from robust_bc_envs.lanes.replaying import replay_lane_driving
 
     episodes: list[ReplayEpisode] = []
     road: dict[str, Any] = {}

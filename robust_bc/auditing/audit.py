@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from robust_bc.auditing.results import AuditResults
+from robust_bc.auditing.showing.wording import short_table
 from robust_bc.auditing.storage import AGREEMENT, ARRAYS, FILES, PREFIX, AuditDescription, read_agreement, save_audit
-from robust_bc.auditing.wording import short_table
 from robust_bc.errors import DamagedFileError, RobustBCError
 
 

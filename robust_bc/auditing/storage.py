@@ -13,10 +13,10 @@ from safetensors.numpy import save
 from robust_bc.auditing.estimates import Estimate
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.judging.agreement import Agreement
-from robust_bc.auditing.page import audit_page
 from robust_bc.auditing.results import AuditResults
 from robust_bc.auditing.settings import AuditSettings
-from robust_bc.auditing.wording import verdict_sentence
+from robust_bc.auditing.showing.page import audit_page
+from robust_bc.auditing.showing.wording import verdict_sentence
 from robust_bc.data.described_tensors import DescribedTensors
 from robust_bc.data.tensor_files import Expected
 from robust_bc.errors import DamagedFileError

@@ -69,8 +69,8 @@ def execute(arguments: AuditArguments, command: str) -> None:
     check_seed(arguments.seed)
     if arguments.fail_above is not None and not 0 <= arguments.fail_above <= 1:
         raise RobustBCError(f"--fail-above is a share between 0 and 1, but it is {arguments.fail_above}.")
-    from robust_bc.auditing.page import audit_page
     from robust_bc.auditing.resuming import Unfinished
+    from robust_bc.auditing.showing.page import audit_page
     from robust_bc.auditing.storage import FILES, PAGE_FILE, describe, save_audit
     from robust_bc.auditing.weights import write_weights
     from robust_bc.data.demonstrations import Demonstrations
@@ -157,7 +157,7 @@ def _audited(
 
 def _end_if_too_bad(found: Audit, limit: float | None) -> None:
     """An audit that cannot tell fails nobody, but for what the checks found."""
-    from robust_bc.auditing.wording import percent
+    from robust_bc.auditing.showing.wording import percent
 
     bad = found.rate.value if found.undecided is None else found.rate.low
     if limit is not None and bad > limit:
@@ -166,8 +166,8 @@ def _end_if_too_bad(found: Audit, limit: float | None) -> None:
 
 
 def _print(found: Audit, truth: Truth | None, arguments: AuditArguments) -> None:
-    from robust_bc.auditing.tables import source_table
-    from robust_bc.auditing.wording import next_commands, truth_sentences
+    from robust_bc.auditing.showing.tables import source_table
+    from robust_bc.auditing.showing.wording import next_commands, truth_sentences
 
     for line in str(found).splitlines():
         show(line)

@@ -14,7 +14,7 @@ def public(package: str, exports: Mapping[str, str], others: tuple[str, ...] = (
 
     def get(name: str) -> Any:
         if name not in exports:
-            known = ", ".join([*sorted(exports), *others])
+            known = ", ".join(sorted([*exports, *others]))
             raise AttributeError(f"module '{package}' has no attribute '{name}'; it has: {known}")
         with extras_named():
             return getattr(importlib.import_module(exports[name]), name)

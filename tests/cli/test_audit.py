@@ -16,13 +16,13 @@ import pytest
 from robust_bc import Demonstrations, RobustBCError
 from robust_bc.auditing import audits, resuming
 from robust_bc.auditing.audit import Audit, load_audit
-from robust_bc.auditing.windows import STEPS
+from robust_bc.auditing.showing.windows import STEPS
 from robust_bc.cli.audit import run
 from robust_bc.data.minari_files import open_minari
 from robust_bc.report import Replay
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.datasets import DatasetPlan, Recorded, write_dataset
-from robust_bc_demos.mixed_datasets import MixRequest, mix, read_episodes
+from robust_bc_demos.mixing.datasets import MixRequest, mix, read_episodes
 from robust_bc_envs.audit_replays import REPLAYED, audit_replay
 from robust_bc_envs.batches import boxes, make_batch
 from robust_bc_envs.tasks import find_task

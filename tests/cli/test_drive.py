@@ -17,7 +17,7 @@ import pytest
 import robust_bc_envs
 from robust_bc import Demonstrations
 from robust_bc.evaluation.rollouts import episode_seeds
-from robust_bc_envs.drawing_panels import TONES
+from robust_bc_envs.lanes.drawing_panels import TONES
 from tests.driving_person import Person, driving_person
 
 SHORT = ("--length", "8", "--cars", "0")

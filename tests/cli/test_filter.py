@@ -11,7 +11,7 @@ import pytest
 from robust_bc import Demonstrations, RobustBCError
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.commands.filter import run
-from robust_bc_demos.mixed_datasets import MixRequest, mix
+from robust_bc_demos.mixing.datasets import MixRequest, mix
 from robust_bc_envs.tasks import find_task
 from tests.cli.test_cli import robust_bc
 from tests.robust_bc.auditing.audits import audit_of

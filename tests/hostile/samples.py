@@ -19,8 +19,8 @@ from robust_bc.auditing.audit import Audit, load_audit
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.judging.pooling import Grouping
 from robust_bc.auditing.judging.verdict import Judged
-from robust_bc.auditing.page import audit_page
 from robust_bc.auditing.settings import AuditSettings
+from robust_bc.auditing.showing.page import audit_page
 from robust_bc.cli.main import main
 from robust_bc.data.minari_files import open_minari
 from robust_bc.evaluation.results import Evaluation
@@ -33,9 +33,9 @@ from robust_bc_benchmarks.cell_cache import CellCache
 from robust_bc_benchmarks.control.cells import Cell, Key, LearningCurve, PairCorrelations
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.filtering import filter_dataset
-from robust_bc_demos.mixed_datasets import MixRequest, make_mix, mix
-from robust_bc_demos.ppo import TeacherTraining
+from robust_bc_demos.mixing.datasets import MixRequest, make_mix, mix
 from robust_bc_demos.teachers import SHIPPED
+from robust_bc_demos.training.ppo import TeacherTraining
 from robust_bc_envs.tasks import Task, find_task
 from tests.robust_bc.auditing.audits import agreement_of, audit_of
 

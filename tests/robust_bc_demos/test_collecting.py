@@ -16,7 +16,7 @@ from robust_bc import Demonstrations, fit
 from robust_bc.errors import RobustBCError
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.datasets import check_free, local_datasets
-from robust_bc_demos.mixed_datasets import MixRequest, mix
+from robust_bc_demos.mixing.datasets import MixRequest, mix
 from robust_bc_envs.quiet import quiet_mujoco
 from robust_bc_envs.tasks import find_task
 

@@ -16,7 +16,7 @@ from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.rollouts import Episode
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, local_datasets, write_dataset
-from robust_bc_demos.mixed_datasets import MixRequest, mix
+from robust_bc_demos.mixing.datasets import MixRequest, mix
 from robust_bc_demos.summary import draw_summary, histograms, summarise
 from robust_bc_envs.batches import boxes, make_batch
 from robust_bc_envs.tasks import find_task

@@ -9,8 +9,8 @@ import pytest
 
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.rollouts import Episode, episode_seeds, roll_out
-from robust_bc_demos.disturbing import ShakenHand
-from robust_bc_demos.mixed_datasets import MixRequest, make_mix
+from robust_bc_demos.mixing.datasets import MixRequest, make_mix
+from robust_bc_demos.mixing.disturbing import ShakenHand
 from robust_bc_demos.teachers import Teacher, find_teacher
 from robust_bc_envs.batches import boxes, make_batch
 from robust_bc_envs.tasks import find_task

@@ -8,7 +8,7 @@ import pytest
 from robust_bc.evaluation.rollouts import Episode, episode_seeds, roll_out
 from robust_bc_demos.drivers import STYLES, ScriptedDriver, choose_side
 from robust_bc_envs.batches import make_batch
-from robust_bc_envs.lane_worlds import LARGEST_HEADING
+from robust_bc_envs.lanes.worlds import LARGEST_HEADING
 from robust_bc_envs.tasks import find_task
 
 EPISODES = 1000

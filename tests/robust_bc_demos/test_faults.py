@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from robust_bc.data.minari_demonstrations import read_labels, read_noise
 from robust_bc.data.minari_files import open_minari
 from robust_bc.evaluation.rollouts import Episode
-from robust_bc_demos.faults import DELAY, NOISE, Delayed, Noisy, Stuck, graded_noise, middle
-from robust_bc_demos.mixed_datasets import MixRequest, make_mix, mix
-from robust_bc_demos.mixing import KINDS, Mix
+from robust_bc_demos.mixing.datasets import MixRequest, make_mix, mix
+from robust_bc_demos.mixing.faults import DELAY, NOISE, Delayed, Noisy, Stuck, graded_noise, middle
+from robust_bc_demos.mixing.pairs import KINDS, Mix
 from robust_bc_demos.teachers import find_teacher
 from robust_bc_envs.tasks import find_task
 

@@ -18,7 +18,7 @@ from robust_bc.evaluation.rollouts import Episode
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.datasets import DatasetPlan, Recorded, write_dataset
 from robust_bc_demos.filtering import LeftOut, filter_dataset
-from robust_bc_demos.mixed_datasets import MixRequest, mix
+from robust_bc_demos.mixing.datasets import MixRequest, mix
 from robust_bc_envs.tasks import find_task
 from tests.conftest import make_dataset, make_pairs
 from tests.robust_bc.auditing.audits import audit_of

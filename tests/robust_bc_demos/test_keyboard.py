@@ -15,9 +15,9 @@ from robust_bc.system.interrupts import interrupts_held
 from robust_bc_demos import keyboard_window
 from robust_bc_demos.datasets import Recorded
 from robust_bc_demos.keyboard import RETURN_RATE, STEERING_LIMIT, STEERING_RATE, Key, Phase, Session, next_command
-from robust_bc_envs.drawing import RoadView
-from robust_bc_envs.lane_env import LaneDriving
-from robust_bc_envs.lane_worlds import LARGEST_HEADING
+from robust_bc_envs.lanes.drawing import RoadView
+from robust_bc_envs.lanes.env import LaneDriving
+from robust_bc_envs.lanes.worlds import LARGEST_HEADING
 
 LEFT, RIGHT, NOTHING = {"left"}, {"right"}, set[str]()
 STEP = 0.05

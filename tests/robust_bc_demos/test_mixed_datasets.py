@@ -11,7 +11,7 @@ import pytest
 from robust_bc import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc_demos.collecting import collect
-from robust_bc_demos.mixed_datasets import MixRequest, make_mix, mix
+from robust_bc_demos.mixing.datasets import MixRequest, make_mix, mix
 from robust_bc_envs.tasks import find_task
 
 DRIVING = find_task("lane-driving")

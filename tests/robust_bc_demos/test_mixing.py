@@ -14,9 +14,18 @@ from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.rollouts import Episode
-from robust_bc_demos.corrupting import Corrupter, cut, duplicated, misaligned
-from robust_bc_demos.mixing import CHANGED, EXECUTED, MISRECORDED, Mix, check_mix, corrupt_count, mix_graded, mix_pairs
-from robust_bc_demos.whole_episodes import mix_episodes
+from robust_bc_demos.mixing.corrupting import Corrupter, cut, duplicated, misaligned
+from robust_bc_demos.mixing.pairs import (
+    CHANGED,
+    EXECUTED,
+    MISRECORDED,
+    Mix,
+    check_mix,
+    corrupt_count,
+    mix_graded,
+    mix_pairs,
+)
+from robust_bc_demos.mixing.whole_episodes import mix_episodes
 
 KINDS = ("rollout", *CHANGED)
 SPACE = spaces.Box(-1.0, 1.0, (2,), np.float32)

@@ -15,8 +15,8 @@ from safetensors.numpy import load_file, save_file
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.metrics import Reference
 from robust_bc_demos.network_teacher import NetworkTeacher, load_network_teacher
-from robust_bc_demos.ppo import TeacherTraining
-from robust_bc_demos.teaching import CHECKPOINT, train_teacher
+from robust_bc_demos.training.ppo import TeacherTraining
+from robust_bc_demos.training.teaching import CHECKPOINT, train_teacher
 from robust_bc_envs.tasks import PPOSettings, Task, find_task
 
 TINY = PPOSettings(steps=512, reversed_steps=512, environments=2, rollout=32, batch_size=32, epochs=2, hidden=(8, 8))
@@ -101,7 +101,7 @@ def test_a_medium_teacher_is_the_expert_stopped_half_way(tmp_path: Path) -> None
 def test_a_chunk_that_goes_too_far_is_repeated_update_by_update(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("robust_bc_demos.ppo.CHUNKS", 2)
+    monkeypatch.setattr("robust_bc_demos.training.ppo.CHUNKS", 2)
     task = replace(TASK, reference=Reference(random=-9000.0, expert=-1000.0))
     assert train(task, tmp_path / "medium", "medium").card["training"]["steps"] == 64  # of 256 in a chunk
 

@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc_envs.lane_env import LaneDriving
+from robust_bc_envs.lanes.env import LaneDriving
 
 LANE_DRIVING = "RobustBC/LaneDriving-v0"
 TOLD = {

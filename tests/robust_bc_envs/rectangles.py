@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc_envs.driving import CAR_LENGTH, CAR_WIDTH
-from robust_bc_envs.roads import Array
+from robust_bc_envs.lanes.driving import CAR_LENGTH, CAR_WIDTH
+from robust_bc_envs.lanes.roads import Array
 
 CORNERS = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]]) * (CAR_LENGTH / 2, CAR_WIDTH / 2)  # counter-clockwise
 

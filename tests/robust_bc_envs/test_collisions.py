@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from robust_bc_envs.driving import CAR_LENGTH, CAR_WIDTH, hits, rectangles_overlap
-from robust_bc_envs.roads import Array, moved
+from robust_bc_envs.lanes.driving import CAR_LENGTH, CAR_WIDTH, hits, rectangles_overlap
+from robust_bc_envs.lanes.roads import Array, moved
 from tests.robust_bc_envs.rectangles import clearance, common_area, least_clearance, motion, random_steps
 
 MIRROR = np.array([1.0, -1.0, -1.0])

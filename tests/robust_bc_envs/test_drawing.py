@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 import robust_bc_envs
 from robust_bc.errors import RobustBCError
-from robust_bc_envs.drawing import RoadView
-from robust_bc_envs.drawing_canvas import Canvas, colour, text_width, wrapped_text
-from robust_bc_envs.drawing_parts import ACCENT, FAR, NEAR, distance_colour, signed
-from robust_bc_envs.drawing_road import Scene
-from robust_bc_envs.driving import features
-from robust_bc_envs.roads import Array, Road
+from robust_bc_envs.lanes.drawing import RoadView
+from robust_bc_envs.lanes.drawing_canvas import Canvas, colour, text_width, wrapped_text
+from robust_bc_envs.lanes.drawing_parts import ACCENT, FAR, NEAR, distance_colour, signed
+from robust_bc_envs.lanes.drawing_road import Scene
+from robust_bc_envs.lanes.driving import features
+from robust_bc_envs.lanes.roads import Array, Road
 from tests.virtual_screen import virtual_screen
 
 ROOT = Path(__file__).parent.parent.parent
@@ -235,9 +235,9 @@ assert not pygame.display.get_init()
 
 def test_closing_ends_only_what_the_view_has_begun(tmp_path: Path) -> None:
     code = """
-from robust_bc_envs.drawing import RoadView
-from robust_bc_envs.roads import Road
-from robust_bc_envs.drawing_window import pygame
+from robust_bc_envs.lanes.drawing import RoadView
+from robust_bc_envs.lanes.roads import Road
+from robust_bc_envs.lanes.drawing_window import pygame
 pygame.display.init()
 view = RoadView(Road.straight(), window=True)
 view.close()

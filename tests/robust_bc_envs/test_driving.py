@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robust_bc_envs.driving import VIEW_DISTANCE, features, step_pose
-from robust_bc_envs.roads import Array, Road, moved
+from robust_bc_envs.lanes.driving import VIEW_DISTANCE, features, step_pose
+from robust_bc_envs.lanes.roads import Array, Road, moved
 
 MIRROR = np.array([1.0, -1.0, -1.0])
 

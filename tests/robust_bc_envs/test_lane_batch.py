@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 import robust_bc_envs
 from robust_bc.errors import RobustBCError
-from robust_bc_envs.lane_batch import LaneDrivingBatch
-from robust_bc_envs.lane_env import LaneDriving
+from robust_bc_envs.lanes.batch import LaneDrivingBatch
+from robust_bc_envs.lanes.env import LaneDriving
 from tests.robust_bc_envs.same import assert_same, run
 
 LANE_DRIVING = robust_bc_envs.LANE_DRIVING

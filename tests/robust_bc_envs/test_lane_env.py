@@ -10,7 +10,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import robust_bc_envs
-from robust_bc_envs.driving import CAR_LENGTH, features, hits
+from robust_bc_envs.lanes.driving import CAR_LENGTH, features, hits
 from tests.robust_bc_envs.lane_episodes import (
     LANE_DRIVING,
     TOLD,

@@ -16,9 +16,9 @@ from robust_bc.evaluation.films import check_film, write_film
 from robust_bc.evaluation.rollouts import Episode, episode_seeds
 from robust_bc_demos.drivers import ScriptedDriver
 from robust_bc_envs.filming import Film
+from robust_bc_envs.lanes.replaying import replay_lane_driving
+from robust_bc_envs.lanes.roads import Road
 from robust_bc_envs.names import LANE_DRIVING
-from robust_bc_envs.replaying import replay_lane_driving
-from robust_bc_envs.roads import Road
 from robust_bc_envs.tasks import find_task
 
 

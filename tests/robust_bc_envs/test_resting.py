@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 
 from robust_bc.errors import RobustBCError
 from robust_bc_envs.batch_env import BatchEnv
-from robust_bc_envs.lane_batch import LaneDrivingBatch
+from robust_bc_envs.lanes.batch import LaneDrivingBatch
 from robust_bc_envs.mujoco_batch import MujocoBatch
 
 

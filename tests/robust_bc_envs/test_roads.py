@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robust_bc.errors import RobustBCError
-from robust_bc_envs.roads import STRAIGHT_BETWEEN_TURNS, TURN_RADIUS, Road, moved, wrapped
+from robust_bc_envs.lanes.roads import STRAIGHT_BETWEEN_TURNS, TURN_RADIUS, Road, moved, wrapped
 
 SHAPES = {"straight": Road.straight, "curved": Road.curved}
 QUARTER = TURN_RADIUS * np.pi / 2

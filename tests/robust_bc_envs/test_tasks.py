@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import robust_bc_envs
 from robust_bc.errors import RobustBCError
 from robust_bc_envs.batches import boxes, make_batch
-from robust_bc_envs.lane_batch import LaneDrivingBatch
+from robust_bc_envs.lanes.batch import LaneDrivingBatch
 from robust_bc_envs.mujoco_batch import MujocoBatch
 from robust_bc_envs.tasks import CARDS, find_task
 
@@ -215,6 +215,6 @@ def test_the_package_gives_its_public_names_and_lists_them_when_asked_for_anothe
     for name in robust_bc_envs.__all__:
         assert getattr(robust_bc_envs, name) is not None
     with pytest.raises(
-        AttributeError, match=r"no attribute 'wheels'; it has: LANE_DRIVING, LaneSettings, .*step_pose$"
+        AttributeError, match=r"no attribute 'wheels'; it has: CARDS, LANE_DRIVING, LaneSettings, .*step_pose$"
     ):
         robust_bc_envs.wheels  # noqa: B018

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from robust_bc.errors import RobustBCError
-from robust_bc_envs.driving import CAR_LENGTH
-from robust_bc_envs.lane_worlds import LaneSettings, LaneWorlds
-from robust_bc_envs.roads import Array, Road
-from robust_bc_envs.traffic import CLEAR_START, JITTER, ROW_GAP, check_room, draws_needed, place_cars
+from robust_bc_envs.lanes.driving import CAR_LENGTH
+from robust_bc_envs.lanes.roads import Array, Road
+from robust_bc_envs.lanes.traffic import CLEAR_START, JITTER, ROW_GAP, check_room, draws_needed, place_cars
+from robust_bc_envs.lanes.worlds import LaneSettings, LaneWorlds
 
 ROADS = 4000
 CASES = [(2, 1), (2, 5), (3, 1), (3, 4), (3, 5), (4, 3), (5, 5)]

@@ -65,7 +65,7 @@ def execute(arguments: DriveArguments, command: str) -> None:
     from robust_bc_demos.keyboard import TASK, Session
     from robust_bc_demos.keyboard_window import drive
     from robust_bc_envs import LaneSettings, find_task
-    from robust_bc_envs.lane_env import LaneDriving
+    from robust_bc_envs.lanes.env import LaneDriving
 
     name = arguments.dataset.replace("MODE", arguments.mode)
     check_free(name, arguments.overwrite)

@@ -76,7 +76,7 @@ class MixArguments:
 def run(args: Sequence[str]) -> None:
     """Parse and go."""
     arguments = parse(MixArguments, "robust-bc mix", args)
-    from robust_bc_demos.mixed_datasets import MixRequest, mix
+    from robust_bc_demos.mixing.datasets import MixRequest, mix
     from robust_bc_envs.tasks import find_task
 
     same_names = {field.name for field in dataclasses.fields(MixRequest)} - {"task", "settings"}

@@ -41,7 +41,7 @@ def run(args: Sequence[str]) -> None:
     import torch
 
     from robust_bc.cli.arguments import command_line
-    from robust_bc_demos.teaching import train_teacher
+    from robust_bc_demos.training.teaching import train_teacher
     from robust_bc_envs.tasks import find_task
 
     task = find_task(arguments.task)

@@ -79,7 +79,7 @@ def request(given: AuditBenchmarkArguments) -> AuditRun:
     from robust_bc_benchmarks.audit.detectors import DETECTORS
     from robust_bc_benchmarks.audit.running import CLEAN, AuditPlan, AuditRun
     from robust_bc_benchmarks.commands.audit_mixes import AuditMixes
-    from robust_bc_demos.mixing import KINDS
+    from robust_bc_demos.mixing.pairs import KINDS
     from robust_bc_envs.tasks import CARDS
 
     counts = {"episodes": given.episodes, "steps": given.steps, "pairs": given.pairs, "jobs": given.jobs}

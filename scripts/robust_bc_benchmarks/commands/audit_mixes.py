@@ -9,7 +9,7 @@ import numpy as np
 from robust_bc.data.demonstrations import Demonstrations
 from robust_bc_benchmarks.audit.running import CLEAN
 from robust_bc_benchmarks.commands.control_source import identity, make_teacher
-from robust_bc_demos.mixed_datasets import MixRequest, Rollouts, make_mix
+from robust_bc_demos.mixing.datasets import MixRequest, Rollouts, make_mix
 from robust_bc_demos.teachers import MEDIUM
 from robust_bc_envs.tasks import find_task
 

@@ -13,7 +13,7 @@ from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc_benchmarks.control.cells import CLEAN
 from robust_bc_demos.drivers import ScriptedDriver
-from robust_bc_demos.mixed_datasets import MixRequest, Rollouts, make_mix
+from robust_bc_demos.mixing.datasets import MixRequest, Rollouts, make_mix
 from robust_bc_demos.network_teacher import NetworkTeacher
 from robust_bc_demos.teachers import Teacher, find_teacher
 from robust_bc_envs.batches import boxes, make_batch

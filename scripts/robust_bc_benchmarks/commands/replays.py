@@ -79,7 +79,7 @@ def _drive(
     from robust_bc.evaluation.rollouts import episode_seeds
     from robust_bc.report import ReplayEpisode
     from robust_bc_benchmarks.control.plan import EVALUATION_SEED
-    from robust_bc_envs.replaying import replay_lane_driving
+    from robust_bc_envs.lanes.replaying import replay_lane_driving
 
     seeds = episode_seeds(EVALUATION_SEED, max(chosen) + 1)
     road: dict[str, Any] = {}

@@ -9,10 +9,18 @@ import pytest
 
 from robust_bc.auditing.audit import Audit
 from robust_bc.auditing.findings import Finding
-from robust_bc.auditing.page import ROWS, WINDOWS, agreement_matrix, audit_page, histogram, ranking, window_chart
-from robust_bc.auditing.tables import episode_table, finding_table, pair_table
+from robust_bc.auditing.showing.page import (
+    ROWS,
+    WINDOWS,
+    agreement_matrix,
+    audit_page,
+    histogram,
+    ranking,
+    window_chart,
+)
+from robust_bc.auditing.showing.tables import episode_table, finding_table, pair_table
+from robust_bc.auditing.showing.windows import worst_windows
 from robust_bc.auditing.truth import compare
-from robust_bc.auditing.windows import worst_windows
 from robust_bc.report import Command, Page, Table, page_as_html
 from robust_bc.report.blocks import walk
 from tests.robust_bc.auditing.audits import agreement_of, make_audit

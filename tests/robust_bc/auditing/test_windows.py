@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robust_bc.auditing.windows import Window, course, own_windows, worst_windows
+from robust_bc.auditing.showing.windows import Window, course, own_windows, worst_windows
 from tests.robust_bc.auditing.audits import make_audit
 
 

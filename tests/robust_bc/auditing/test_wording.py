@@ -11,8 +11,15 @@ import pytest
 from robust_bc.auditing.audit import Audit
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.results import Estimate
+from robust_bc.auditing.showing.wording import (
+    COLUMNS,
+    ROWS,
+    next_commands,
+    short_table,
+    truth_sentences,
+    verdict_sentence,
+)
 from robust_bc.auditing.truth import compare
-from robust_bc.auditing.wording import COLUMNS, ROWS, next_commands, short_table, truth_sentences, verdict_sentence
 from tests.robust_bc.auditing.audits import CERTAIN, make_audit
 
 EPISODES = np.repeat(np.arange(10), 20)

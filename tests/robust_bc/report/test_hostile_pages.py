@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Error, expect
 
 from robust_bc.auditing.findings import Finding
-from robust_bc.auditing.page import audit_page
+from robust_bc.auditing.showing.page import audit_page
 from robust_bc.evaluation.metrics import Metric
 from robust_bc.evaluation.page import evaluation_page
 from robust_bc.evaluation.results import Evaluation

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robust_bc_benchmarks.commands.control_source import TeacherSource
-from robust_bc_demos.mixed_datasets import MixRequest, make_mix
+from robust_bc_demos.mixing.datasets import MixRequest, make_mix
 from robust_bc_envs.tasks import find_task
 from tests.robust_bc_benchmarks.control.small import SETTINGS
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.transforms import Affine2D
 
-from robust_bc_envs.drawing_canvas import Canvas, colour, joined
-from robust_bc_envs.roads import Array, Road, wrapped
+from robust_bc_envs.lanes.drawing_canvas import Canvas, colour, joined
+from robust_bc_envs.lanes.roads import Array, Road, wrapped
 
 BACKGROUND = colour("#eef0f3")
 ASPHALT = colour("#474d57")

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.rollouts import Episode
-from robust_bc_demos.corrupting import Corrupter
+from robust_bc_demos.mixing.corrupting import Corrupter
 
 EXECUTED = ("rollout", "medium", "noisy", "delayed", "stuck")
 """Kinds with episodes of their own."""

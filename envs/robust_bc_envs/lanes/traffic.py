@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc_envs.roads import Array, Road
+from robust_bc_envs.lanes.roads import Array, Road
 
 CLEAR_START = 35.0
 """Metres before the first row: time to see it."""

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.rollouts import Episode
-from robust_bc_demos.corrupting import Corrupter
-from robust_bc_demos.mixing import EXECUTED, MISRECORDED, Mix
+from robust_bc_demos.mixing.corrupting import Corrupter
+from robust_bc_demos.mixing.pairs import EXECUTED, MISRECORDED, Mix
 
 Lengths = NDArray[np.int64]
 

@@ -11,15 +11,15 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from robust_bc_demos.corrupting import Corrupter
 from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, write_dataset
-from robust_bc_demos.mix_requests import MixRequest as MixRequest
-from robust_bc_demos.mix_requests import check_request
-from robust_bc_demos.mix_sources import Pool
-from robust_bc_demos.mix_sources import Rollouts as Rollouts
-from robust_bc_demos.mix_sources import read_episodes as read_episodes
-from robust_bc_demos.mixing import EXECUTED, GRADED, Mix, mix_graded, mix_pairs
-from robust_bc_demos.whole_episodes import mix_episodes
+from robust_bc_demos.mixing.corrupting import Corrupter
+from robust_bc_demos.mixing.pairs import EXECUTED, GRADED, Mix, mix_graded, mix_pairs
+from robust_bc_demos.mixing.requests import MixRequest as MixRequest
+from robust_bc_demos.mixing.requests import check_request
+from robust_bc_demos.mixing.sources import Pool
+from robust_bc_demos.mixing.sources import Rollouts as Rollouts
+from robust_bc_demos.mixing.sources import read_episodes as read_episodes
+from robust_bc_demos.mixing.whole_episodes import mix_episodes
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from robust_bc.data.minari_demonstrations import has_labels
 from robust_bc.data.minari_files import RecordedDataset, open_minari
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.rollouts import Actor, Episode, batch_size, episode_seeds, roll_out
-from robust_bc_demos.corrupting import cut, misaligned
-from robust_bc_demos.disturbing import ShakenHand
-from robust_bc_demos.faults import Delayed, Noisy, Stuck, draw_actuator, graded_noise
-from robust_bc_demos.mix_requests import MixRequest
+from robust_bc_demos.mixing.corrupting import cut, misaligned
+from robust_bc_demos.mixing.disturbing import ShakenHand
+from robust_bc_demos.mixing.faults import Delayed, Noisy, Stuck, draw_actuator, graded_noise
+from robust_bc_demos.mixing.requests import MixRequest
 from robust_bc_demos.teachers import MEDIUM, Teacher, find_teacher
 from robust_bc_envs.batches import boxes, make_batch
 from robust_bc_envs.recorded import make_recorded, recorded_settings

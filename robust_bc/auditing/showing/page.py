@@ -10,10 +10,10 @@ import numpy as np
 from robust_bc.auditing.judging.agreement import Agreement
 from robust_bc.auditing.judging.scaled import Floats
 from robust_bc.auditing.results import AuditResults
-from robust_bc.auditing.tables import TONES, episode_table, finding_table, pair_table, source_table
+from robust_bc.auditing.showing.tables import TONES, episode_table, finding_table, pair_table, source_table
+from robust_bc.auditing.showing.windows import STEPS, Window, course, worst_windows
+from robust_bc.auditing.showing.wording import counted, estimated, next_commands, truth_sentences, verdict_sentence
 from robust_bc.auditing.truth import Truth
-from robust_bc.auditing.windows import STEPS, Window, course, worst_windows
-from robust_bc.auditing.wording import counted, estimated, next_commands, truth_sentences, verdict_sentence
 from robust_bc.report import (
     Block,
     Command,

@@ -9,8 +9,8 @@ from matplotlib.transforms import Affine2D
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc_envs.drawing_canvas import Canvas, rounded
-from robust_bc_envs.drawing_panels import (
+from robust_bc_envs.lanes.drawing_canvas import Canvas, rounded
+from robust_bc_envs.lanes.drawing_panels import (
     CARD_EDGE,
     CELL_HEIGHT,
     MARGIN,
@@ -21,7 +21,7 @@ from robust_bc_envs.drawing_panels import (
     draw_lines,
     draw_numbers,
 )
-from robust_bc_envs.drawing_parts import (
+from robust_bc_envs.lanes.drawing_parts import (
     ACCENT,
     STANDING,
     draw_bands,
@@ -30,8 +30,8 @@ from robust_bc_envs.drawing_parts import (
     draw_distance_labels,
     draw_path,
 )
-from robust_bc_envs.drawing_road import BACKGROUND, IN_VIEW, RoadSurface, Scene
-from robust_bc_envs.roads import Array, Road
+from robust_bc_envs.lanes.drawing_road import BACKGROUND, IN_VIEW, RoadSurface, Scene
+from robust_bc_envs.lanes.roads import Array, Road
 
 WIDTH = 1200
 STRAIGHT_SCALE, CURVED_SCALE = 16.0, 12.0
@@ -69,7 +69,7 @@ class RoadView:
         self._frame: NDArray[np.uint8] | None = None
         self._window = None
         if window:
-            from robust_bc_envs.drawing_window import Window
+            from robust_bc_envs.lanes.drawing_window import Window
 
             self._window = Window(WIDTH, self.height, "lane driving")
 

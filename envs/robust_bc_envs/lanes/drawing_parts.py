@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.path import Path
 from matplotlib.transforms import Affine2D
 
-from robust_bc_envs.drawing_canvas import Canvas, Colour, colour, joined, rounded, text_width
-from robust_bc_envs.drawing_road import PAINT, RUN_OUT, Scene, across, line
-from robust_bc_envs.driving import CAR_LENGTH, CAR_WIDTH, VIEW_DISTANCE
-from robust_bc_envs.roads import Array
+from robust_bc_envs.lanes.drawing_canvas import Canvas, Colour, colour, joined, rounded, text_width
+from robust_bc_envs.lanes.drawing_road import PAINT, RUN_OUT, Scene, across, line
+from robust_bc_envs.lanes.driving import CAR_LENGTH, CAR_WIDTH, VIEW_DISTANCE
+from robust_bc_envs.lanes.roads import Array
 
 ACCENT = colour("#2f7df6")
 """Of the driven car, and of nothing else."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
 from robust_bc_envs.batch_env import BatchEnv, Outcome
-from robust_bc_envs.lane_env import make_settings
-from robust_bc_envs.lane_worlds import LaneWorlds
+from robust_bc_envs.lanes.env import make_settings
+from robust_bc_envs.lanes.worlds import LaneWorlds
 
 
 class LaneDrivingBatch(BatchEnv):

@@ -20,7 +20,7 @@ from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D, IdentityTransform, Transform
 from numpy.typing import NDArray
 
-from robust_bc_envs.roads import Array
+from robust_bc_envs.lanes.roads import Array
 
 Colour = tuple[float, float, float, float]
 

@@ -17,8 +17,8 @@ from robust_bc.errors import RobustBCError
 from robust_bc.system.machine import versions
 from robust_bc_demos.measuring import measure
 from robust_bc_demos.network_teacher import CARD_FILE, NetworkTeacher
-from robust_bc_demos.ppo import Report, TeacherTraining
 from robust_bc_demos.teachers import MEDIUM, ROLES
+from robust_bc_demos.training.ppo import Report, TeacherTraining
 from robust_bc_envs.tasks import Task
 
 CHECKPOINT = "checkpoint.safetensors"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from robust_bc_envs.roads import Array, Road, columns
+from robust_bc_envs.lanes.roads import Array, Road, columns
 
 CAR_LENGTH = 4.9
 CAR_WIDTH = 2.5

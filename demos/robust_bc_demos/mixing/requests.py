@@ -7,8 +7,8 @@ from typing import Any
 
 from robust_bc.errors import RobustBCError
 from robust_bc.system.seeding import check_seed
-from robust_bc_demos.disturbing import check_disturbance
-from robust_bc_demos.mixing import GRADED, check_mix
+from robust_bc_demos.mixing.disturbing import check_disturbance
+from robust_bc_demos.mixing.pairs import GRADED, check_mix
 from robust_bc_envs.tasks import Task
 
 USUAL_RATE = 0.3

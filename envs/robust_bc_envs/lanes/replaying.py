@@ -10,8 +10,8 @@ from gymnasium.utils import seeding
 
 from robust_bc.data.recording import Episode
 from robust_bc.errors import RobustBCError
-from robust_bc_envs.lane_env import make_settings
-from robust_bc_envs.lane_worlds import LaneWorlds
+from robust_bc_envs.lanes.env import make_settings
+from robust_bc_envs.lanes.worlds import LaneWorlds
 
 Pose = list[float]
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc_envs.lane_worlds import LaneSettings, LaneWorlds
+from robust_bc_envs.lanes.worlds import LaneSettings, LaneWorlds
 
 if TYPE_CHECKING:
-    from robust_bc_envs.drawing import RoadView
+    from robust_bc_envs.lanes.drawing import RoadView
 
 ONLY = np.zeros(1, np.intp)
 
@@ -76,7 +76,7 @@ class LaneDriving(gym.Env[Any, Any]):
         if self.render_mode is None:
             gym.logger.warn("render() was called, but the environment was made without a render_mode")
             return None
-        from robust_bc_envs.drawing import RoadView
+        from robust_bc_envs.lanes.drawing import RoadView
 
         if self._view is None:
             self._view = RoadView(self.worlds.road, window=self.render_mode == "human")

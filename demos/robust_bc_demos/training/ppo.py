@@ -22,8 +22,8 @@ from robust_bc.data.tensor_files import Expected, read_sealed_tensors, sealed_te
 from robust_bc.errors import DamagedFileError, RobustBCError
 from robust_bc.system.files import write_whole
 from robust_bc_demos.network_teacher import NetworkTeacher
-from robust_bc_demos.sb3_worlds import BatchVecEnv
-from robust_bc_demos.stopping import Enough, StopWhenGoodEnough
+from robust_bc_demos.training.sb3_worlds import BatchVecEnv
+from robust_bc_demos.training.stopping import Enough, StopWhenGoodEnough
 from robust_bc_envs.batches import make_batch
 from robust_bc_envs.tasks import Task
 

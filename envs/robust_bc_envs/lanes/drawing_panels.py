@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 from matplotlib.transforms import Affine2D
 
-from robust_bc_envs.drawing_canvas import Canvas, Colour, colour, joined, rounded, text_width, wrapped_text
-from robust_bc_envs.drawing_parts import ACCENT, distance_colour, signed
-from robust_bc_envs.drawing_road import GREY, INK, Scene, across, line
-from robust_bc_envs.roads import Array, Road
+from robust_bc_envs.lanes.drawing_canvas import Canvas, Colour, colour, joined, rounded, text_width, wrapped_text
+from robust_bc_envs.lanes.drawing_parts import ACCENT, distance_colour, signed
+from robust_bc_envs.lanes.drawing_road import GREY, INK, Scene, across, line
+from robust_bc_envs.lanes.roads import Array, Road
 
 Tone = Literal["neutral", "good", "bad"]
 

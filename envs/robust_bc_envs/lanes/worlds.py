@@ -11,9 +11,9 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from robust_bc.errors import RobustBCError
-from robust_bc_envs.driving import CAR_WIDTH, SPEED, STEERING_GAIN, VIEW_DISTANCE, features_along, hits, step_pose
-from robust_bc_envs.roads import Array, Road
-from robust_bc_envs.traffic import check_room, draws_needed, place_cars
+from robust_bc_envs.lanes.driving import CAR_WIDTH, SPEED, STEERING_GAIN, VIEW_DISTANCE, features_along, hits, step_pose
+from robust_bc_envs.lanes.roads import Array, Road
+from robust_bc_envs.lanes.traffic import check_room, draws_needed, place_cars
 
 LONGEST = 1e5
 MOST_LANES = 100

@@ -8,8 +8,8 @@ import numpy as np
 
 from robust_bc.auditing.estimates import Estimate
 from robust_bc.auditing.results import AuditResults, EpisodeRow, Verdict
-from robust_bc.auditing.windows import action_errors
-from robust_bc.auditing.wording import counted, reason
+from robust_bc.auditing.showing.windows import action_errors
+from robust_bc.auditing.showing.wording import counted, reason
 from robust_bc.report import Cell, Column, Table
 from robust_bc.report.blocks import Tone
 

@@ -1,0 +1,1 @@
+"""Mixing good demonstrations with an exact share of bad ones, and what people get wrong."""

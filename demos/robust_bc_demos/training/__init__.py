@@ -1,0 +1,1 @@
+"""Training experts, adversaries and medium teachers with PPO."""

@@ -1,0 +1,1 @@
+"""Lane driving: the road, its cars and its pictures."""

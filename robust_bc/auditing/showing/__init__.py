@@ -1,0 +1,1 @@
+"""What a person sees of an audit: sentences, tables, windows and the page."""
