@@ -9,7 +9,7 @@ WORKERS ?= 2
 BANNED := camps?|duels?|provenance|strangers|foreigners?|opinions?|headlines?|company|second look|contested
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test check fuzz format bench docs clean
+.PHONY: help quickstart test check fuzz format bench docs results clean
 
 help:
 	@echo "make quickstart  install, then compare the methods on corrupt demonstrations (a minute or two)"
@@ -18,7 +18,8 @@ help:
 	@echo "make fuzz        read 2,000 damaged and hostile files of every kind (ten minutes)"
 	@echo "make format      put the code into the house format"
 	@echo "make bench       speed and memory, as ratios measured in one run"
-	@echo "make docs        run the full benchmarks (hours) and write their pages in docs/"
+	@echo "make docs        write the pages of docs/ that show results, from docs/results"
+	@echo "make results     measure everything in docs/results anew (many hours)"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -62,15 +63,11 @@ bench: $(VENV)/installed
 	@$(BIN)/python scripts/bench_rollouts.py
 	@$(BIN)/python scripts/bench_audit.py
 
-docs: $(VENV)/installed-dev
-	@$(BIN)/python scripts/tuning_page.py
-	@$(BIN)/python scripts/defaults_page.py
-	@$(BIN)/python scripts/synthetic_page.py
-	@$(BIN)/python scripts/housing_page.py
-	@$(BIN)/python scripts/gaussian_process_figures.py
-	@$(BIN)/python scripts/benchmark_page.py
-	@$(BIN)/python scripts/audit_page.py
-	@$(BIN)/python scripts/choosing_page.py
+docs: $(VENV)/installed
+	@$(BIN)/python scripts/pages.py
+
+results: $(VENV)/installed
+	@$(BIN)/python scripts/results.py
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -72,9 +72,9 @@ def repeated(mix: Demonstrations, times: int) -> Demonstrations:
 def measure(kind: str, pairs: int) -> Measured:
     """Audit so many pairs; called in a process that has done nothing else."""
     from robust_bc import audit
-    from robust_bc_benchmarks.commands.control_source import TeacherSource
+    from robust_bc_benchmarks.suites.mixes import Mixes
 
-    mix = TeacherSource(None, episodes=EPISODES).demonstrations(TASK, HOW, RATE, 0)
+    mix = Mixes(None, EPISODES).mix(TASK, HOW, RATE, 0)[0]
     data = repeated(mix, pairs // len(mix))
     if kind == "single pairs":
         data = dataclasses.replace(data, episodes=np.arange(len(data)))

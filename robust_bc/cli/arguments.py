@@ -106,7 +106,7 @@ def _pair_count() -> Any:
     )
 
 
-def _setting(word: str) -> tuple[str, Any]:
+def setting(word: str) -> tuple[str, Any]:
     """`cars=2`: a number or true/false where it reads as one, else a word."""
     name, equals, value = word.partition("=")
     if not (name and equals and value):
@@ -119,7 +119,7 @@ def _setting(word: str) -> tuple[str, Any]:
 
 PairCount = Annotated[int | None, _pair_count()]
 Names = Annotated[tuple[str, ...], _comma_separated("NAME,NAME", str)]
-EnvironmentSettings = Annotated[tuple[tuple[str, Any], ...], _comma_separated("NAME=VALUE,...", _setting)]
+EnvironmentSettings = Annotated[tuple[tuple[str, Any], ...], _comma_separated("NAME=VALUE,...", setting)]
 Rates = Annotated[tuple[float, ...], _comma_separated("RATE,RATE", float)]
 
 

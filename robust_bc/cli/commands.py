@@ -7,8 +7,8 @@ import functools
 from robust_bc.system.plugins import plugins
 
 GROUP = "robust_bc.commands"
-"""Entry points of this group are dicts from a command to its module, which has a `run(args)`, and a line of help. Their
-names are the headings of the help."""
+"""Entry points of this group are dicts from a command to its `module:function`, which is called with the arguments and
+is `run` where it has no name, and a line of help. Their names are the headings of the help."""
 
 Commands = dict[str, tuple[str, str]]
 

@@ -79,7 +79,8 @@ def _dispatch(given: list[str]) -> None:
     for words in (2, 1):
         name = " ".join(given[:words])
         if len(given) >= words and name in commands:
-            importlib.import_module(commands[name][0]).run(given[words:])
+            module, _, function = commands[name][0].partition(":")
+            getattr(importlib.import_module(module), function or "run")(given[words:])
             return
     group = [name for name in commands if name.split()[0] == given[0]]
     if group and (len(given) == 1 or given[1] in ("-h", "--help")):

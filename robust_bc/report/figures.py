@@ -50,7 +50,9 @@ def figure(groups: Sequence[Lines]) -> Figure:
     for panel in panels[len(groups) :]:
         panel.axis("off")
     if handles:
-        drawn.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=8, frameon=False)
+        drawn.legend(
+            handles.values(), handles.keys(), loc="outside lower center", ncols=min(8, 3 * columns), frameon=False
+        )
     return drawn
 
 

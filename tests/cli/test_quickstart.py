@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
-from robust_bc_benchmarks.commands import driving, mujoco, quickstart
-from robust_bc_benchmarks.commands.control import ControlRequest
+from robust_bc_benchmarks.commands import quickstart
+from tests.cli.test_benchmarks import small as small
 from tests.cli.test_cli import robust_bc
-from tests.robust_bc_benchmarks.control.small import TINY
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fits and episodes that take a moment."""
-    for module in (mujoco, driving):
-        whole = module.request
-
-        def cut(given: object, command: str, whole: object = whole) -> ControlRequest:
-            request: ControlRequest = whole(given, command)  # type: ignore[operator]
-            plan = dataclasses.replace(
-                request.plan, episodes=2, pairs=50, method_settings=dict.fromkeys(request.plan.methods, TINY)
-            )
-            return dataclasses.replace(request, plan=plan)
-
-        monkeypatch.setattr(module, "request", cut)
 
 
 def test_one_table_and_one_page(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,11 +22,11 @@ def test_one_table_and_one_page(small: None, tmp_path: Path, capsys: pytest.Capt
     page = (out / "report.html").read_text()
     for text in ("halfcheetah, relabel", "lane-driving, rollout", "What they learned", 'class="wide replay"'):
         assert text in page, text
-    assert (out / "halfcheetah" / "benchmark.json").exists()
-    assert (out / "driving" / "benchmark.json").exists()
+    assert (out / "halfcheetah" / "results.csv").exists()
+    assert (out / "driving" / "results.csv").exists()
     quickstart.run(["--seeds", "1", "--out", str(out), "--json"])  # from the finished cells
     content = json.loads(capsys.readouterr().out)
-    rows = {(row["method"], row["metric"]): row for row in content["halfcheetah"]["rows"]}
+    rows = {(row["method"], row["metric"]): row for row in content["halfcheetah"]}
     shown = f"{rows['choicenet', 'return']['mean']:,.0f}".replace("-", "−")
     assert shown in printed
 

@@ -11,7 +11,6 @@ from robust_bc.auditing import resuming
 from robust_bc_demos.network_teacher import load_network_teacher, read_card
 from robust_bc_demos.summary import summarise
 from tests.hostile.samples import (
-    AUDIT_KEY,
     KEY,
     NAME,
     TINY_OPTIONS,
@@ -161,8 +160,8 @@ KINDS = {
     ),
     "cells": Kind(
         make_cells,
-        (f"control/{KEY.path}", f"audit/{AUDIT_KEY.path}"),
-        {"CellCache.read": cells},
+        (str(KEY.path),),
+        {"Cells.read": cells},
         {},
         reseal_all_json,
     ),

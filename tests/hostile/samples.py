@@ -27,10 +27,7 @@ from robust_bc.evaluation.results import Evaluation
 from robust_bc.policies.cleaning import Cleaning
 from robust_bc.report import page_as_html
 from robust_bc.training.runs import train_run
-from robust_bc_benchmarks.audit import running as audit_benchmark
-from robust_bc_benchmarks.audit.running import AuditCell
-from robust_bc_benchmarks.cell_cache import CellCache
-from robust_bc_benchmarks.control.cells import Cell, Key, LearningCurve, PairCorrelations
+from robust_bc_benchmarks.core.cells import Cell, Cells, Key
 from robust_bc_demos.collecting import collect
 from robust_bc_demos.filtering import filter_dataset
 from robust_bc_demos.mixing.datasets import MixRequest, make_mix, mix
@@ -44,7 +41,6 @@ TINY: dict[str, Any] = {"steps": 25, "batch_size": 8, "hidden": (4,)}
 TINY_OPTIONS = ["--steps", "25", "--batch-size", "8", "--hidden", "4", "--method", "mlp"]
 SHORT = {"length": 40, "cars": 0}
 KEY = Key("halfcheetah", "flip", 0.3, "mlp", 0)
-AUDIT_KEY = audit_benchmark.Key("halfcheetah", "flip", 0.3, 0, "audit")
 MARK = {"plan": [1, 2], "word": "x"}
 
 Reader = Callable[[Path], object]
@@ -182,29 +178,13 @@ def make_teacher(folder: Path) -> None:
 
 
 def make_cells(folder: Path) -> None:
-    curve = LearningCurve(["total"], [1, 2], [[2.0, None]])
-    cell = Cell(
-        KEY,
-        {"return": [1.0, 2.0], "length": [1.0, None]},
-        None,
-        curve,
-        PairCorrelations([1.0, None], [0.0, 1.0], "01"),
-        1.0,
-        2.0,
-        "x",
-    )
-    CellCache[Key, Cell](folder / "control", Cell).write([(cell, MARK)])
-    audited = AuditCell(AUDIT_KEY, {"auroc": 0.5}, "01")
-    CellCache[audit_benchmark.Key, AuditCell](folder / "audit", AuditCell).write([(audited, MARK)])
+    Cells(folder).write([Cell(KEY, {"auroc": 0.5}, None, "01", "x")], [MARK])
 
 
 def cells(folder: Path) -> object:
-    control, audited = (
-        CellCache[Key, Cell](folder / "control", Cell),
-        CellCache[audit_benchmark.Key, AuditCell](folder / "audit", AuditCell),
-    )
-    found = control.read(KEY, MARK), audited.read(AUDIT_KEY, MARK)
-    return found, found[0] and found[0].mean("return"), control.complaints(folder), audited.complaints(folder)
+    kept = Cells(folder)
+    found = kept.read(KEY, MARK)
+    return found, found and sum(found.numbers.values()), kept.complaints()
 
 
 def train(folder: Path, resume: bool = True) -> object:

@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from robust_bc import fit
-from robust_bc_benchmarks.commands.control_source import TeacherSource
-from robust_bc_benchmarks.synthetic.correlation import run_correlation
-from robust_bc_benchmarks.synthetic.running import SyntheticData, run_synthetic
+from robust_bc_benchmarks.core.plan import Plan
+from robust_bc_benchmarks.core.summaries import summarise
+from robust_bc_benchmarks.suites.mixes import Mixes
+from robust_bc_benchmarks.suites.regression import RegressionSuite
+from tests.robust_bc_benchmarks.small import run
 
 pytestmark = pytest.mark.slow
 
 
-def test_choicenet_survives_outliers_that_sink_least_squares() -> None:
-    data = SyntheticData.make(["cosexp", "linear"], [0.4], range(2))
-    rows = run_synthetic(data, ["choicenet", "mlp"], "cpu").rows
-    worst = {(row.task, row.method): row.worst for row in rows}
+def worst(
+    out: Path, tasks: tuple[str, ...], kinds: tuple[str, ...], rate: float, methods: tuple[str, ...]
+) -> dict[tuple[str, str, str, str], float]:
+    """The worst of two seeds by task, kind, method and metric."""
+    results, _ = run(RegressionSuite(Plan(tasks, kinds, (rate,), methods, (0, 1)), "cpu"), out)
+    summary = summarise(results.table(), kinds)
+    return {(row.task, row.kind, row.method, row.metric): row.worst for row in summary.itertuples()}
+
+
+def test_choicenet_survives_outliers_that_sink_least_squares(tmp_path: Path) -> None:
+    found = worst(tmp_path, ("cosexp", "linear"), ("uniform",), 0.4, ("choicenet", "mlp"))
     for task in ("cosexp", "linear"):
-        assert worst[task, "choicenet"] < worst[task, "oracle"] + 0.02
-        assert worst[task, "mlp"] > 10 * worst[task, "choicenet"]
-        assert worst[task, "oracle"] < 0.02  # it saw the clean pairs only
+        ours, plain, oracle = (found[task, "uniform", name, "rmse"] for name in ("choicenet", "mlp", "oracle"))
+        assert ours < oracle + 0.02
+        assert plain > 10 * ours
+        assert oracle < 0.02  # it saw the good pairs only
 
 
-def test_correlation_says_which_corruption_it_is() -> None:
-    flip, uniform = run_correlation(range(2), "cpu")
-    assert flip.correlations[:, flip.inside].max() < -0.9
-    assert uniform.correlations[:, uniform.inside].max() > -0.9
-    for curve in (flip, uniform):
-        assert max(row.worst for row in curve.rows() if row.metric == "rmse") < 0.05
-        assert np.abs(curve.correlations).max() <= 1
+def test_correlation_says_which_corruption_it_is(tmp_path: Path) -> None:
+    kinds = ("region-flip", "region-uniform")
+    results, _ = run(
+        RegressionSuite(Plan(("cosexp",), kinds, (0.5,), ("choicenet@mixtures=2",), (0, 1)), "cpu"), tmp_path
+    )
+    for key, cell in results.cells.items():
+        assert cell.numbers["rmse"] < 0.05
+        if key.method != "oracle":
+            assert (cell.numbers["rho_2_max"] < -0.9) == (key.kind == "region-flip")
 
 
 @pytest.mark.parametrize("method", ["gpr", "mlp"])
 def test_after_cleaning_the_experts_policy_is_learned_and_not_the_adversarys(method: str) -> None:
     """A hostile teacher answered in 3 of 10 episodes; whoever does not clean learns the mean of both."""
-    mix = TeacherSource(None).demonstrations("halfcheetah", "relabel", 0.3, 200)
+    mix = Mixes(None).mix("halfcheetah", "relabel", 0.3, 200)[0]
     thinned = mix.select(np.arange(len(mix)) % 5 == 0)  # 2,000 pairs
     assert thinned.corrupt is not None
     errors = {}

@@ -13,11 +13,13 @@ import pytest
 from robust_bc import Demonstrations
 from robust_bc.auditing.findings import Finding
 from robust_bc.errors import RobustBCError
-from robust_bc_benchmarks.audit import detectors
-from robust_bc_benchmarks.audit import measures as audit_measures
-from robust_bc_benchmarks.audit.detectors import DETECTORS, Detection, detect
-from robust_bc_benchmarks.audit.measures import Returns, draw, measures
-from robust_bc_benchmarks.audit.running import AuditPlan, AuditRun, run_audits
+from robust_bc_benchmarks.core.plan import Plan
+from robust_bc_benchmarks.suites import audit_measures, detectors
+from robust_bc_benchmarks.suites.audit_measures import Returns, draw, measures
+from robust_bc_benchmarks.suites.auditing import AuditSuite
+from robust_bc_benchmarks.suites.detectors import DETECTORS, Detection, detect
+from robust_bc_benchmarks.suites.mixes import Mixes
+from tests.robust_bc_benchmarks.small import run
 
 
 def pile(lengths: tuple[int, ...], bad: tuple[int, ...] = ()) -> Demonstrations:
@@ -121,7 +123,7 @@ def test_many_pairs_are_drawn_by_the_seed(monkeypatch: pytest.MonkeyPatch) -> No
     assert not np.array_equal(drawn[0], drawn[2])
 
 
-class Mixes:
+class Broken(Mixes):
     """Cannot make the kind `flip`."""
 
     def mix(self, task: str, kind: str, rate: float | None, seed: int) -> tuple[Demonstrations, None]:
@@ -133,11 +135,8 @@ class Mixes:
         return {}
 
 
-def test_a_mix_that_fails_is_said_and_left_out(tmp_path: Path) -> None:
-    plan = AuditPlan(("x",), ("clean", "flip", "noisy"), (0.3,), (0,), ("neighbours", "isolation"))
-    said: list[str] = []
-    shown: list[float] = []
-    table = run_audits(AuditRun(plan, Mixes(), tmp_path), 1, lambda share, note: shown.append(share), said.append)
-    assert said == [f"failed: x flip 0.3 {name}, seed 0: there is none." for name in plan.detectors]
-    assert table.groupby("kind").size().to_dict() == {"clean": 4, "noisy": 6}
-    assert len(shown) == 4
+def test_a_mix_that_cannot_be_made_fails_alone(tmp_path: Path) -> None:
+    plan = Plan(("x",), ("clean", "flip", "noisy"), (0.3,), ("neighbours", "isolation"), (0,))
+    results, _ = run(AuditSuite(plan, mixes=Broken()), tmp_path)
+    assert results.failures() == [f"x flip 0.3 {name}, seed 0: there is none." for name in plan.methods]
+    assert results.table().groupby("kind").size().to_dict() == {"clean": 4, "noisy": 6}

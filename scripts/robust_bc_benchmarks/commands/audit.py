@@ -8,28 +8,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robust_bc.cli.arguments import Names, Rates, command_line, parse
-from robust_bc.cli.console import print_json, say, show
+from robust_bc.cli.console import print_json, show
 from robust_bc.cli.tables import print_table
 from robust_bc.errors import RobustBCError
-from robust_bc_benchmarks.commands.control_arguments import first_to_last, known
-from robust_bc_benchmarks.commands.runs import running
+from robust_bc_benchmarks.commands.running import TABLE, Request, as_records, compute, first_to_last, known
 
 if TYPE_CHECKING:
     import pandas
 
-    from robust_bc_benchmarks.audit.running import AuditRun
-
 COMMAND = "benchmark audit"
 GROUPS = ("development", "test")
+EPISODES = 20
+MORE_EPISODES = {"reacher": 40, "lane-driving": 40}
+"""Where episodes are short."""
 
 
 @dataclass(frozen=True)
 class AuditBenchmarkArguments:
     """Ask the audit, its parts and simple detectors which episodes of a mix are bad, and compare with the truth.
 
-    audit.csv in the folder has one row for each number: task, kind, rate, seed, detector, metric, value. Every finished
-    cell is kept: an interrupted benchmark goes on where it stopped, and a new detector, rate or seed computes only its
-    own cells.
+    results.csv in the folder has one row for each number: task, kind, rate, method, seed, metric, value; the methods
+    are detectors. Every finished cell is kept: an interrupted benchmark goes on where it stopped, and a new detector,
+    rate or seed computes only its own cells.
 
     Example: robust-bc benchmark audit --tasks pendulum --kinds clean,flip --rates 0.3 --seeds 2 --detectors audit
     """
@@ -51,7 +51,7 @@ class AuditBenchmarkArguments:
     pairs: int | None = None
     """So many single pairs in place of whole episodes, as in the paper; some kinds exist in whole episodes only."""
     detectors: Names | None = None
-    """audit, agreement, conflict, checks, neighbours, isolation, loss; without, all."""
+    """audit, agreement, policies, conflict, checks, neighbours, isolation, loss; without, all."""
     returns: bool = False
     """Also fit policies to everything, to what the audit keeps and to the good pairs, and measure their returns."""
     jobs: int = 1
@@ -65,20 +65,21 @@ class AuditBenchmarkArguments:
 def run(args: Sequence[str]) -> None:
     """Parse and go."""
     given = parse(AuditBenchmarkArguments, f"robust-bc {COMMAND}", args)
-    asked, command = request(given), command_line(COMMAND, args)
-    table = execute(asked, command, given.jobs)
+    asked = request(given, command_line(COMMAND, args))
+    table = compute(asked)[0].table()
     if given.json:
-        print_json({"command": command, "rows": table.astype(object).where(table.notna(), None).to_dict("records")})
+        print_json({"command": asked.command, "results": as_records(table)})
         return
     _print(table)
-    show(str(given.out / "audit.csv"))
+    show(str(given.out / TABLE))
 
 
-def request(given: AuditBenchmarkArguments) -> AuditRun:
+def request(given: AuditBenchmarkArguments, command: str) -> Request:
     """The benchmark that these arguments mean, checked."""
-    from robust_bc_benchmarks.audit.detectors import DETECTORS
-    from robust_bc_benchmarks.audit.running import CLEAN, AuditPlan, AuditRun
-    from robust_bc_benchmarks.commands.audit_mixes import AuditMixes
+    from robust_bc_benchmarks.core.plan import CLEAN, Plan
+    from robust_bc_benchmarks.suites.auditing import AuditSuite
+    from robust_bc_benchmarks.suites.detectors import DETECTORS
+    from robust_bc_benchmarks.suites.mixes import Mixes
     from robust_bc_demos.mixing.pairs import KINDS
     from robust_bc_envs.tasks import CARDS
 
@@ -89,31 +90,20 @@ def request(given: AuditBenchmarkArguments) -> AuditRun:
     chosen = known("task", given.tasks, (*CARDS, *GROUPS))
     tasks = [name for name, card in CARDS.items() if {name, GROUPS[not card.development]} & set(chosen)]
     kinds = (CLEAN, *KINDS)
-    plan = AuditPlan(
+    plan = Plan(
         tasks=tuple(tasks),
         kinds=kinds if given.kinds is None else known("kind of corruption", given.kinds, kinds),
         rates=given.rates,
+        methods=tuple(DETECTORS) if given.detectors is None else given.detectors,
         seeds=first_to_last(given.seed, given.seeds),
-        detectors=tuple(DETECTORS) if given.detectors is None else given.detectors,
-        returns=given.returns,
     )
-    return AuditRun(plan, AuditMixes(given.episodes, given.steps, given.pairs), given.out)
-
-
-def execute(asked: AuditRun, command: str, jobs: int) -> pandas.DataFrame:
-    """Compute what is missing, and write the table and what tells of the run."""
-    from robust_bc.auditing import REVISION
-    from robust_bc.system.files import write_json, write_whole
-    from robust_bc.system.machine import machine, versions
-    from robust_bc_benchmarks.audit.running import run_audits
-    from robust_bc_benchmarks.cell_cache import now
-
-    with running("audit benchmark", command, asked.out, "cpu") as bar:
-        table = run_audits(asked, jobs, bar, say)
-    about = {"command": command, "revision": REVISION, "date": now(), "machine": machine(), "versions": versions()}
-    write_whole(asked.out / "audit.csv", table.to_csv(index=False, float_format="%.5g"))
-    write_json(asked.out / "audit.json", about)
-    return table
+    if given.pairs is not None:
+        mixes = Mixes(given.pairs, given.episodes)
+    else:
+        more = MORE_EPISODES if given.episodes is None else {}
+        mixes = Mixes(None, given.episodes or EPISODES, more, given.steps)
+    suite = AuditSuite(plan, given.returns, mixes)
+    return Request("audit benchmark", command, suite, given.out, given.jobs, given.json)
 
 
 def _print(table: pandas.DataFrame) -> None:
@@ -121,7 +111,7 @@ def _print(table: pandas.DataFrame) -> None:
     found = table[table.metric == "auroc"]
     if found.empty:
         return
-    means = found.pivot_table(index="task", columns="detector", values="value", sort=False)
+    means = found.pivot_table(index="task", columns="method", values="value", sort=False)
     rows = [
         [str(task), *(f"{value:.3f}" for value in row)] for task, row in zip(means.index, means.values, strict=True)
     ]

@@ -1,127 +1,144 @@
-"""What `robust-bc benchmark mujoco` and `robust-bc benchmark driving` share: checking, running, writing, printing."""
+"""`robust-bc benchmark mujoco` and `robust-bc benchmark driving`: the paper's control tables, and more."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
-from robust_bc.cli.console import print_json, say, show
-from robust_bc.cli.tables import print_table
-from robust_bc_benchmarks.commands.runs import about_run, print_run, running, write_run
+from robust_bc.cli.arguments import Names, command_line, parse
+from robust_bc_benchmarks.commands.arguments import BenchmarkArguments
+from robust_bc_benchmarks.commands.running import Request, execute, known
 
 if TYPE_CHECKING:
-    from robust_bc.report import Block, Page
-    from robust_bc_benchmarks.control.plan import ControlPlan
-    from robust_bc_benchmarks.control.rows import ControlRow, Results, World
-    from robust_bc_benchmarks.control.tables import Shown
+    from robust_bc.report import Block
+    from robust_bc_benchmarks.core.running import Results
+
+MUJOCO, DRIVING = "benchmark mujoco", "benchmark driving"
+ROAD = "lane-driving"
+WALKERS = ("halfcheetah", "walker2d")
+HIDDEN = (128, 128)
+"""The trunk of every method: with the 64 of `fit`'s defaults, good pairs of a walker are not learned well either."""
+KINDS = ("rollout", "relabel", "flip", "uniform")
+RATES = (0.0, 0.1, 0.2, 0.3, 0.4)
 
 
-@dataclass(frozen=True)
-class ControlRequest:
-    """A benchmark as the command line asks for it."""
+@dataclass(frozen=True, kw_only=True)
+class MujocoArguments(BenchmarkArguments):
+    """Fit every method to demonstrations with growing shares of bad pairs, and measure the policies.
 
-    title: str
-    command: str
-    plan: ControlPlan
-    shown: Sequence[Shown]
-    out: Path
-    device: str = "auto"
-    variant: str = ""
-    json: bool = False
-    demonstration_settings: Mapping[str, Any] = field(default_factory=dict)
-    facts: Mapping[str, str] = field(default_factory=dict)
-    """More of them for the page."""
-    extra: Callable[[Results], Mapping[str, Sequence[Block]]] = lambda results: {}
-    """More blocks for the page, by way to corrupt."""
+    Tables show the return over all seeds and its share of the oracle's, which is least squares on the good pairs only.
+    Every finished cell is kept: an interrupted benchmark goes on where it stopped, and a new method, rate or seed
+    computes only its own cells.
 
+    Example: robust-bc benchmark mujoco --tasks halfcheetah --kinds flip --rates 0,0.3 --seeds 3
+    """
 
-@dataclass(frozen=True)
-class Finished:
-    """A benchmark that was computed and written."""
-
-    request: ControlRequest
-    rows: list[ControlRow]
-    content: dict[str, Any]
-    """What is in its JSON."""
-    page: Page
+    tasks: Names = WALKERS
+    """Tasks with shipped teachers; `robust-bc tasks` lists them."""
+    kinds: Names = KINDS
+    """Kinds of corruption (`robust-bc mix --help` tells what they are)."""
+    pairs: int = 500
+    """Pairs of state and action that each policy learns from."""
+    episodes: int | None = None
+    """Episodes in which each policy is measured, the same for all; without, 100."""
 
 
-def execute(request: ControlRequest) -> None:
-    """Compute what is missing, then write and print everything."""
-    finished = complete(request)
-    if request.json:
-        print_json(finished.content)
-        return
-    for task in request.plan.tasks:
-        for how in request.plan.hows:
-            _print(finished.rows, task, how, request.shown)
-    print_run(request.out, finished.content, ("table.md", "benchmark.json", "report.html"))
+@dataclass(frozen=True, kw_only=True)
+class DrivingArguments(BenchmarkArguments):
+    """Fit every method to safe demonstrations with growing shares of careless ones, and let the policies drive.
+
+    Tables show how often a policy collides and how far it strays from the lane's centre, over all seeds. Every finished
+    cell is kept: an interrupted benchmark goes on where it stopped.
+
+    Example: robust-bc benchmark driving --rates 0,0.3 --seeds 3 --episodes 200
+    """
+
+    kinds: Names = ("rollout",)
+    """Kinds of corruption (`robust-bc mix --help` tells what they are)."""
+    pairs: int = 2000
+    """Pairs of state and action that each policy learns from; of 500, even the oracle's policies sometimes collide."""
+    episodes: int | None = None
+    """Episodes in which each policy is measured, the same for all; without, 1000."""
+    road: Literal["straight", "curved"] = "straight"
+    """Where policies are measured; demonstrations are always of the straight road, so curved is a transfer test."""
 
 
-def complete(request: ControlRequest) -> Finished:
-    """Compute what is missing and write everything."""
-    from robust_bc_benchmarks.commands.control_source import TeacherSource
-    from robust_bc_benchmarks.control.rows import Results, make_rows
-    from robust_bc_benchmarks.control.running import run_control
-
-    plan, out, device = request.plan, request.out, request.device
-    source = TeacherSource(plan.pairs, request.demonstration_settings)
-    with running(request.title, request.command, out, device) as bar:
-        cells = run_control(plan, source, out, device=device, variant=request.variant, progress=bar, say=say)
-    results = Results(plan, cells, {task: _world(plan, task) for task in plan.tasks})
-    rows = make_rows(results)
-    content, page = _write(request, results, rows)
-    for failure in results.failures():
-        say(f"failed: {failure}")
-    return Finished(request, rows, content, page)
+def run_mujoco(args: Sequence[str]) -> None:
+    """Parse and go."""
+    execute(mujoco(parse(MujocoArguments, f"robust-bc {MUJOCO}", args), command_line(MUJOCO, args)))
 
 
-def _world(plan: ControlPlan, task: str) -> World:
-    """The return of random actions is that of the task's own settings."""
-    from robust_bc.evaluation.worlds import find_world
-    from robust_bc_benchmarks.control.rows import World
-
-    world = find_world(task)
-    return World(world.metrics, world.reference.random if world.reference and not plan.settings else None)
+def run_driving(args: Sequence[str]) -> None:
+    """Parse and go."""
+    execute(driving(parse(DrivingArguments, f"robust-bc {DRIVING}", args), command_line(DRIVING, args)))
 
 
-def _write(request: ControlRequest, results: Results, rows: list[ControlRow]) -> tuple[dict[str, Any], Page]:
-    """All files; gives what is in the JSON, and the page."""
-    from robust_bc.report import code_as_markdown, text_as_markdown, write_page
-    from robust_bc_benchmarks.control.page import make_page
-    from robust_bc_benchmarks.control.rows import cells_as_csv, rows_as_csv
-    from robust_bc_benchmarks.control.sentences import in_sentences
-    from robust_bc_benchmarks.control.tables import tables_as_markdown
+def mujoco(given: MujocoArguments, command: str) -> Request:
+    """The benchmark that these arguments mean, checked."""
+    from robust_bc_benchmarks.paper import MUJOCO_PAIRS
+    from robust_bc_benchmarks.showing.grids import RETURNS
+    from robust_bc_benchmarks.suites.control import ControlSuite
+    from robust_bc_benchmarks.suites.mixes import Mixes
+    from robust_bc_demos.mixing.pairs import KINDS as ALL_KINDS
+    from robust_bc_envs.tasks import CARDS
 
-    plan, out = request.plan, request.out
-    sentences = in_sentences(results, rows, request.shown)
-    finished = [cell.finished for cell in results.cells.values()]
-    content, facts = about_run(request.command, finished, sentences, results.failures())
-    content |= {"rows": [dataclasses.asdict(row) for row in rows]}
-    facts |= {
-        "seeds": f"{len(plan.seeds)}, from {plan.seeds[0]} on, the same for every method",
-        "pairs": str(plan.pairs),
-        "episodes": f"{plan.episodes} per policy, the same for all",
-        **request.facts,
-    }
-    page = make_page(
-        request.title, request.command, results, rows, request.shown, sentences, facts, request.extra(results)
+    tasks = known("task", given.tasks, [name for name in CARDS if name != ROAD])
+    plan = given.plan(tasks, known("kind of corruption", given.kinds, ALL_KINDS), RATES, hidden=HIDDEN)
+    episodes = given.episodes if given.episodes is not None else 10 if given.quick else 100
+    suite = ControlSuite(plan, given.device, given.pairs, episodes, mixes=Mixes(given.pairs))
+    shaken = ", ".join(f"{CARDS[task].disturbance:g} ({task})" for task in tasks)
+    return Request(
+        "MuJoCo benchmark",
+        command,
+        suite,
+        given.folder("mujoco"),
+        given.jobs,
+        given.json,
+        RETURNS,
+        paper=given.pairs == MUJOCO_PAIRS,
+        random={task: card.reference.random for task in tasks if (card := CARDS[task]).reference is not None},
+        facts={
+            "pairs": str(given.pairs),
+            "episodes": f"{episodes} per policy, the same for all",
+            "demonstrations": f"what the teachers meant to do, while Gaussian noise of {shaken} of half the action"
+            " space was added to what was done (DART)",
+        },
     )
-    parts = [code_as_markdown(request.command), text_as_markdown(" ".join(sentences))]
-    text = "\n\n".join([*parts, tables_as_markdown(rows, request.shown)])
-    write_run(out, content, cells_as_csv(results), rows_as_csv(rows), text)
-    write_page(out / "report.html", page)
-    return content, page
 
 
-def _print(rows: list[ControlRow], task: str, how: str, shown: Sequence[Shown]) -> None:
-    """Tables of means and worst seeds."""
-    from robust_bc_benchmarks.control.tables import grids
+def driving(given: DrivingArguments, command: str) -> Request:
+    """The benchmark that these arguments mean, checked."""
+    from robust_bc_benchmarks.showing import grids
+    from robust_bc_benchmarks.suites.control import ControlSuite
+    from robust_bc_benchmarks.suites.mixes import Mixes
+    from robust_bc_demos.mixing.pairs import KINDS as ALL_KINDS
 
-    for grid in grids(rows, task, how, shown):
-        worst = f", and the worst of {grid.asked} seeds" if grid.asked > 1 else ""
-        show(f"{task}, {how}: {grid.shown.title}, mean{worst}")
-        print_table(["method", *grid.heads], grid.as_lines(), grid.heads)
+    curved = given.road == "curved"
+    plan = given.plan((ROAD,), known("kind of corruption", given.kinds, ALL_KINDS), RATES, hidden=HIDDEN)
+    episodes = given.episodes if given.episodes is not None else 100 if given.quick else 1000
+    settings = {"shape": "curved"} if curved else {}
+    suite = ControlSuite(plan, given.device, given.pairs, episodes, settings, Mixes(given.pairs))
+    out = given.folder("driving" + "-curved" * curved)
+
+    def replays(results: Results, kind: str) -> Sequence[Block]:
+        from robust_bc_benchmarks.showing.driving_replays import replays_of
+
+        return replays_of(suite, results, kind, out)
+
+    return Request(
+        "driving benchmark",
+        command,
+        suite,
+        out,
+        given.jobs,
+        given.json,
+        grids.DRIVING,
+        paper=not curved,  # the paper's road is straight
+        facts={
+            "pairs": str(given.pairs),
+            "episodes": f"{episodes} per policy, the same for all",
+            "road": f"{given.road}; demonstrations are of the straight road",
+        },
+        extra=replays,
+    )

@@ -1,4 +1,4 @@
-"""`robust-bc quickstart`: every method on corrupt demonstrations of two tasks, in a minute or two."""
+"""`robust-bc quickstart`: three methods on bad demonstrations of two tasks, in a minute or two."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from robust_bc.cli.console import print_json, say, show
 from robust_bc.cli.tables import print_table
 
 if TYPE_CHECKING:
-    from robust_bc.report import Table
-    from robust_bc_benchmarks.commands.control import Finished
+    from robust_bc.report import Page, Table
+    from robust_bc_benchmarks.commands.running import Finished
 
 RATE = 0.3
-HOW = "relabel"
+KIND = "relabel"
 WALKER_EPISODES, DRIVING_EPISODES = 20, 200
 # Which metric of which part, and how the one table of both calls it.
 COLUMNS = (
@@ -55,25 +55,25 @@ def run(args: Sequence[str]) -> None:
 def execute(given: QuickstartArguments, command: str) -> None:
     """Both parts, then one table and one page."""
     from robust_bc.report import write_page
-    from robust_bc_benchmarks.commands import driving, mujoco
-    from robust_bc_benchmarks.commands.control import complete
+    from robust_bc_benchmarks.commands import control
+    from robust_bc_benchmarks.commands.running import as_records, complete
 
     shared: dict[str, Any] = {"rates": (RATE,), "seeds": given.seeds, "device": given.device}
-    walker = mujoco.MujocoArguments(
-        **shared, tasks=("halfcheetah",), hows=(HOW,), episodes=WALKER_EPISODES, out=given.out / "halfcheetah"
+    walker = control.MujocoArguments(
+        **shared, tasks=("halfcheetah",), kinds=(KIND,), episodes=WALKER_EPISODES, out=given.out / "halfcheetah"
     )
-    driver = driving.DrivingArguments(**shared, episodes=DRIVING_EPISODES, out=given.out / "driving")
-    requests = [mujoco.request(walker, command), driving.request(driver, command)]
+    driver = control.DrivingArguments(**shared, episodes=DRIVING_EPISODES, out=given.out / "driving")
+    requests = [control.mujoco(walker, command), control.driving(driver, command)]
     parts = []
     for number, request in enumerate(requests, 1):
-        say(f"{number} of {len(requests)}: {', '.join(request.plan.methods)} on {request.plan.tasks[0]} ...")
+        plan = request.suite.plan
+        say(f"{number} of {len(requests)}: {', '.join(plan.methods)} on {plan.tasks[0]} ...")
         parts.append(complete(request))
     table = summary(parts)
     report = write_page(given.out / "report.html", _page(parts, table, command))
     if given.json:
-        names = ("halfcheetah", "driving")
-        contents = {name: part.content for name, part in zip(names, parts, strict=True)}
-        print_json({"command": command, "report": str(report), **contents})
+        rows = {name: as_records(part.summary) for name, part in zip(("halfcheetah", "driving"), parts, strict=True)}
+        print_json({"command": command, "report": str(report), **rows})
         return
     print_table(
         [column.name for column in table.columns],
@@ -86,32 +86,33 @@ def execute(given: QuickstartArguments, command: str) -> None:
 def summary(parts: Sequence[Finished]) -> Table:
     """One line per method, with the numbers of both tasks."""
     from robust_bc.report import Cell, Column, Table
-    from robust_bc_benchmarks.control.tables import NOTHING, WHO, Grid
+    from robust_bc_benchmarks.showing.grids import NOTHING, WHO, grids
 
     columns, cells = [Column("method")], []
     for part, metric, name in COLUMNS:
-        request, rows = parts[part].request, parts[part].rows
-        shown = next(one for one in request.shown if one.metric == metric)
-        grid = Grid(rows, request.plan.tasks[0], request.plan.hows[0], shown)
-        columns.append(Column(name, "number", "low" if grid.smaller_is_better else "high"))
-        found = {method: row for (method, _), row in grid.found.items()}
+        (shown,) = [one for one in parts[part].request.shown if one.metric == metric]
+        (grid,) = grids(parts[part].summary, [shown], paper=False)
+        columns.append(Column(name, "number", "low" if grid.lower else "high"))
         best = grid.best(RATE)
+        means = dict(zip(grid.rows.method, grid.rows["mean"], strict=True))
         cells.append(
-            {method: Cell(shown.number(row.mean), row.mean, strong=method in best) for method, row in found.items()}
+            {method: Cell(shown.number(value), value, strong=method in best) for method, value in means.items()}
         )
-    methods = list(dict.fromkeys(method for column in cells for method in column))
-    lines = [[Cell(method, method), *(column.get(method, Cell(NOTHING)) for column in cells)] for method in methods]
+    lines = [
+        [Cell(method, method), *(column.get(method, Cell(NOTHING)) for column in cells)]
+        for method in next(grids(parts[0].summary, parts[0].request.shown, paper=False)).methods
+    ]
     return Table("What they learned", columns, lines, note=f"30 % of the demonstrations are bad. {WHO}")
 
 
-def _page(parts: Sequence[Finished], table: Table, command: str) -> Any:
+def _page(parts: Sequence[Finished], table: Table, command: str) -> Page:
     from robust_bc.report import Block, Command, Group, Page, Text
 
     blocks: list[Block] = [table]
     for part in parts:
         blocks += [block for block in part.page.blocks if isinstance(block, Group)]
     blocks += [
-        Text("And now", ["The same for all ways to corrupt, rates and seeds, and for your own demonstrations:"]),
+        Text("And now", ["The same for all kinds of corruption, rates and seeds, and for your own demonstrations:"]),
         Command("robust-bc benchmark mujoco\nrobust-bc benchmark driving\nrobust-bc train --help"),
     ]
     facts = {**parts[0].page.facts, "command": command}

@@ -24,7 +24,7 @@ SEEDS = episode_seeds(0, 20)
 def line(monkeypatch: pytest.MonkeyPatch) -> Any:
     def use(**given: Any) -> World:
         world = line_world(**given)
-        monkeypatch.setattr("robust_bc.evaluation.evaluating.find_world", lambda name: world)
+        monkeypatch.setattr("robust_bc.evaluation.worlds.find_world", lambda name: world)
         return world
 
     use()

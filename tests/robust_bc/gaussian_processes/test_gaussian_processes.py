@@ -20,7 +20,7 @@ from robust_bc.gaussian_processes.metric import MetricName
 from robust_bc.gaussian_processes.prior import Prior
 from robust_bc.methods.gaussian_process import bootstrap_rows
 from robust_bc.system.seeding import MemberSeed
-from robust_bc_benchmarks.synthetic.functions import FUNCTIONS
+from robust_bc_benchmarks.suites.functions import FUNCTIONS
 
 COSEXP = FUNCTIONS["cosexp"]
 Array = NDArray[np.float64]

@@ -1,1 +1,0 @@
-"""What each part of ChoiceNet is worth."""

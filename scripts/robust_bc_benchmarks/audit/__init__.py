@@ -1,1 +1,0 @@
-"""How well bad demonstrations are found, and what that is worth."""

@@ -1,1 +1,0 @@
-"""Returns and collisions against shares of corrupt demonstrations."""

@@ -1,0 +1,68 @@
+"""What a benchmark is asked for, and which of its cells are the same by definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from robust_bc.errors import RobustBCError
+from robust_bc.system.seeding import check_seed
+from robust_bc_benchmarks.core.cells import Key
+from robust_bc_benchmarks.core.contenders import EXPERT, ORACLE, ORACLE_METHOD
+
+CLEAN = "clean"
+"""The kind of cells that no bad pair has a part in: those of rate 0, the oracle's and the expert's."""
+GRADED = "graded"
+"""The kind without a rate."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that was asked for, checked."""
+
+    tasks: tuple[str, ...]
+    kinds: tuple[str, ...]
+    rates: tuple[float, ...]
+    methods: tuple[str, ...]
+    """Contenders, or detectors."""
+    seeds: tuple[int, ...]
+    common: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of all methods, as far as they have them."""
+
+    def __post_init__(self) -> None:
+        for name in ("tasks", "kinds", "rates", "methods", "seeds"):
+            if not getattr(self, name):
+                raise RobustBCError(f"--{name} is empty; name at least one.")
+        for rate in self.rates:
+            if not 0 <= rate < 1:
+                raise RobustBCError(f"a rate must be at least 0 and below 1, but it is {rate}.")
+        for seed in self.seeds:
+            check_seed(seed)
+
+    def places(self) -> Iterator[tuple[str, str, float | None]]:
+        """Task, kind and rate, each once: rate 0 is clean whatever the kind."""
+        seen = set()
+        for task in self.tasks:
+            for rate in self.rates:
+                for kind in self.kinds:
+                    place = (task, CLEAN, 0.0) if rate == 0 or kind == CLEAN else (task, kind, float(rate))
+                    if kind == GRADED:
+                        place = task, GRADED, None  # type: ignore[assignment]
+                    if place not in seen:
+                        seen.add(place)
+                        yield place
+
+    def key(self, task: str, kind: str, rate: float | None, method: str, seed: int) -> Key:
+        """The cell that a table shows there."""
+        if method == EXPERT:
+            return Key(task, CLEAN, 0.0, EXPERT, 0)
+        if rate == 0 and method == ORACLE:
+            method = ORACLE_METHOD
+        if rate == 0 or method.startswith(ORACLE):  # the good pairs of a rate are the same whatever the kind
+            kind = CLEAN
+        return Key(task, kind, rate, method, seed)
+
+    def keys_of(self, place: tuple[str, str, float | None], methods: tuple[str, ...]) -> list[Key]:
+        """Method by method, all seeds."""
+        return [self.key(*place, method, seed) for method in methods for seed in self.seeds]

@@ -1,1 +1,0 @@
-"""Boston house prices, some of them wrong."""

@@ -1,0 +1,1 @@
+"""What is measured: walkers and cars, functions, random teachers, house prices."""

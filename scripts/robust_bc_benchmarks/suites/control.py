@@ -1,0 +1,108 @@
+"""Walkers and cars: policies learn from mixes of the shipped teachers and are measured in episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from robust_bc.data.demonstrations import MINIMUM_PAIRS, Demonstrations
+from robust_bc.errors import RobustBCError
+from robust_bc.evaluation.evaluating import evaluate_fleet
+from robust_bc.evaluation.results import Evaluation
+from robust_bc.policies.policy import Policy
+from robust_bc.version import __version__
+from robust_bc_benchmarks.core.cells import Cell, Key
+from robust_bc_benchmarks.core.contenders import EXPERT
+from robust_bc_benchmarks.core.plan import CLEAN
+from robust_bc_benchmarks.core.running import Progress
+from robust_bc_benchmarks.suites.learning import FORMAT, POLICIES_FOLDER, LearningSuite, Numbers, cell_of, check_rate
+from robust_bc_benchmarks.suites.mixes import Mixes, make_teacher
+from robust_bc_envs.tasks import find_task
+
+EVALUATION_SEED = 1_000_000
+"""Of the episodes that every policy is measured in, apart from the seeds with which teachers make demonstrations."""
+
+
+@dataclass(frozen=True)
+class ControlSuite(LearningSuite):
+    """Returns, collisions and deviations against shares of bad pairs."""
+
+    pairs: int = 500
+    episodes: int = 100
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Of the environment in which policies are measured."""
+    mixes: Mixes = field(default_factory=Mixes, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("pairs", "episodes"):
+            if getattr(self, name) < 1:
+                raise RobustBCError(f"--{name} must be at least 1, but it is {getattr(self, name)}.")
+        check_rate(max(self.plan.rates), self.pairs, MINIMUM_PAIRS)
+        if EVALUATION_SEED in self.plan.seeds:
+            raise RobustBCError(f"seed {EVALUATION_SEED} is that of the evaluation's episodes; take another.")
+
+    def units(self) -> list[list[Key]]:
+        """The experts come first."""
+        experts = [[self.plan.key(task, CLEAN, 0.0, EXPERT, 0)] for task in self.plan.tasks]
+        return [*experts, *super().units()]
+
+    def mix(self, task: str, kind: str, rate: float, seed: int) -> Demonstrations:
+        """Single pairs."""
+        return self.mixes.mix(task, kind, rate, seed)[0]
+
+    def mark(self, task: str) -> dict[str, Any]:
+        """Teachers, and the episodes in which policies are measured."""
+        measured = {"episodes": self.episodes, "seed": EVALUATION_SEED, "settings": dict(self.settings)}
+        return {"mixes": self.mixes.mark(task), "measured": measured}
+
+    def fingerprint(self, key: Key) -> dict[str, Any]:
+        """An expert has no settings."""
+        if key.method == EXPERT:
+            return {"format": FORMAT, "version": __version__, "mark": self.mark(key.task)}
+        return super().fingerprint(key)
+
+    def compute(self, missing: Sequence[Key], known: Sequence[Cell], out: Path, tell: Progress) -> Iterator[list[Cell]]:
+        """An expert is measured as it is."""
+        if missing[0].method != EXPERT:
+            yield from super().compute(missing, known, out, tell)
+            return
+        (key,) = missing
+        card = find_task(key.task)
+        (numbers,) = self.measure([key], [make_teacher(card, card.good)], tell)
+        yield [cell_of(key, numbers)]
+
+    def measure(self, keys: Sequence[Key], policies: Sequence[Any], tell: Progress) -> list[Numbers | str]:
+        """In the same episodes for all."""
+        names = [f"{key.method} {key.seed}" for key in keys]
+        evaluations = evaluate_fleet(
+            policies,
+            keys[0].task,
+            self.episodes,
+            EVALUATION_SEED,
+            names=names,
+            settings=self.settings,
+            progress=tell,
+        )
+        return [numbers_of(evaluation) for evaluation in evaluations]
+
+    def keep(self, key: Key, policy: Policy, out: Path) -> None:
+        """The policies of the first seed can be looked at."""
+        if key.seed == self.plan.seeds[0]:
+            policy.save(self.policy_folder(key, out))
+
+    def policy_folder(self, key: Key, out: Path) -> Path:
+        """The name tells where it was measured: a policy of another road has the same place in the table."""
+        where = "".join(f"-{value}" for value in self.settings.values())
+        return out / f"{POLICIES_FOLDER}{where}" / key.folder / str(key.seed)
+
+
+def numbers_of(evaluation: Evaluation) -> Numbers | str:
+    """Means over the episodes, or one sentence if any of them failed."""
+    failed = evaluation.failures
+    if failed:
+        return f"{len(failed)} of {len(evaluation.rows)} episodes failed: {failed[0]['failure']}"
+    means = {name: summary.mean for name, summary in evaluation.summary.items()}
+    return {**means, "episodes": float(len(evaluation.rows))}

@@ -1,0 +1,134 @@
+"""Suites of policies: every contender learns from the same mixes, and is measured by the same rule."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robust_bc.auditing import REVISION
+from robust_bc.data.demonstrations import Demonstrations
+from robust_bc.errors import RobustBCError
+from robust_bc.methods import get_method
+from robust_bc.policies.policy import Policy
+from robust_bc.system.devices import resolve_device
+from robust_bc.version import __version__
+from robust_bc_benchmarks.core.cells import Cell, Key
+from robust_bc_benchmarks.core.contenders import ORACLE, each_alone, find_contender, fit_contender
+from robust_bc_benchmarks.core.running import Progress, Suite
+
+FORMAT = 2
+"""Whoever changes what a number means by code that no setting tells of (a loss, a metric), counts it up."""
+POLICIES_FOLDER = "policies"
+FIT_SHARE = 0.2
+"""Of the time of a method; only for the progress bar."""
+
+Numbers = dict[str, float]
+
+
+@dataclass(frozen=True)
+class LearningSuite(Suite):
+    """Mixes, contenders and a measure."""
+
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        resolve_device(self.device)  # what is no fault of a cell must not be kept as its failure
+        for name in (*self.plan.methods, ORACLE):
+            find_contender(name).resolved(self.plan.common, max(self.plan.rates))
+
+    @abstractmethod
+    def mix(self, task: str, kind: str, rate: float, seed: int) -> Demonstrations:
+        """With its hidden labels, for the oracle."""
+
+    @abstractmethod
+    def measure(self, keys: Sequence[Key], policies: Sequence[Policy], tell: Progress) -> list[Numbers | str]:
+        """The numbers of each policy, or one sentence if it could not be measured."""
+
+    @abstractmethod
+    def mark(self, task: str) -> dict[str, Any]:
+        """All that the mixes and the measure of a task depend on, beside the cell itself."""
+
+    def units(self) -> list[list[Key]]:
+        """A place of the table each, with all methods and seeds."""
+        methods = (*self.plan.methods, ORACLE)
+        keys = [key for place in self.plan.places() for key in self.plan.keys_of(place, methods)]
+        places = groupby(dict.fromkeys(keys), lambda key: (key.task, key.rate, key.kind))
+        return [list(unit) for _, unit in places]
+
+    def fingerprint(self, key: Key) -> dict[str, Any]:
+        """Mixes, method and settings; the audit, where it has a part."""
+        contender = find_contender(key.method)
+        method = get_method(contender.method)
+        about = {
+            "format": FORMAT,
+            "version": __version__,
+            "mark": self.mark(key.task),
+            "method": contender.method,
+            "settings": asdict(contender.resolved(self.plan.common, key.rate or 0.0)),
+        }
+        revised = {"revision": method.revision} if method.revision else {}
+        return about | revised | ({"audit": REVISION} if contender.cleaned else {})
+
+    def compute(self, missing: Sequence[Key], known: Sequence[Cell], out: Path, tell: Progress) -> Iterator[list[Cell]]:
+        """Method by method: all seeds are fitted as one fleet and measured as one batch."""
+        mixes: dict[tuple[str, str, float, int], Demonstrations] = {}
+        done = 0
+        for name, group in groupby(missing, lambda key: key.method):
+            keys = list(group)
+
+            def report(share: float, note: str, done: int = done, keys: list[Key] = keys, name: str = name) -> None:
+                tell((done + share * len(keys)) / len(missing), f"{keys[0].task} {keys[0].kind} {name}: {note}")
+
+            for key in keys:
+                if (place := self._place(key)) not in mixes:
+                    report(0.0, "demonstrations")
+                    mixes[place] = self.mix(*place)
+            yield self._cells(keys, [mixes[self._place(key)] for key in keys], out, report)
+            done += len(keys)
+
+    def _place(self, key: Key) -> tuple[str, str, float, int]:
+        """Of its mix; the good pairs of a rate are the same whatever the kind, so any serves the oracle."""
+        kind = self.plan.kinds[0] if key.rate and find_contender(key.method).clean_only else key.kind
+        return key.task, kind, key.rate or 0.0, key.seed
+
+    def _cells(self, keys: list[Key], mixes: list[Demonstrations], out: Path, tell: Progress) -> list[Cell]:
+        rates, seeds = [key.rate or 0.0 for key in keys], [key.seed for key in keys]
+        common = self.plan.common
+        fitted = fit_contender(
+            keys[0].method, mixes, rates, seeds, self.device, lambda share: tell(FIT_SHARE * share, "fitting"), common
+        )
+        policies = {key: policy for key, policy in zip(keys, fitted, strict=True) if isinstance(policy, Policy)}
+        for key, policy in policies.items():
+            self.keep(key, policy, out)
+
+        def measure(some: Sequence[Key]) -> list[Numbers | str]:
+            chosen = [policies[key] for key in some]
+            return self.measure(some, chosen, lambda share, note: tell(FIT_SHARE + (1 - FIT_SHARE) * share, note))
+
+        said = {key: policy for key, policy in zip(keys, fitted, strict=True) if isinstance(policy, str)}
+        said |= each_alone(measure, list(policies)) if policies else {}
+        return [cell_of(key, said[key]) for key in keys]
+
+    def keep(self, key: Key, policy: Policy, out: Path) -> None:
+        """Save the policy, if anybody will look at it."""
+
+
+def cell_of(key: Key, measured: Mapping[str, float] | str) -> Cell:
+    """With the numbers that are numbers, or with the sentence why there are none."""
+    if isinstance(measured, str):
+        return Cell(key, failure=measured)
+    return Cell(key, {name: float(value) for name, value in measured.items() if np.isfinite(value)})
+
+
+def check_rate(rate: float, pairs: int, fewest: int) -> int:
+    """How many of so many pairs are bad."""
+    bad = round(rate * pairs)
+    if pairs - bad < fewest:
+        raise RobustBCError(f"a rate of {rate} leaves the oracle fewer than {fewest} of {pairs} pairs.")
+    return bad

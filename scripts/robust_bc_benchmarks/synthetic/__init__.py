@@ -1,1 +1,0 @@
-"""The paper's synthetic functions, and the correlations of their outliers."""

@@ -1,0 +1,279 @@
+"""The one runner: cells are computed once, and whatever stops or fails costs nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robust_bc import Demonstrations, evaluate, load_policy
+from robust_bc.auditing import REVISION
+from robust_bc.errors import RobustBCError
+from robust_bc.evaluation.evaluating import evaluate_fleet
+from robust_bc.policies.policy import Policy
+from robust_bc.training.fitting import fit_fleet
+from robust_bc_benchmarks.core import contenders
+from robust_bc_benchmarks.core.cells import Cell, Cells, Key
+from robust_bc_benchmarks.suites import control
+from robust_bc_benchmarks.suites.control import EVALUATION_SEED
+from robust_bc_benchmarks.suites.mixes import Mixes
+from tests.robust_bc_benchmarks.small import SETTINGS, TINY, FakeMixes, plan, run, suite
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def times(out: Path) -> dict[str, int]:
+    return {str(path.relative_to(out)): path.stat().st_mtime_ns for path in (out / "cells").rglob("*.json")}
+
+
+def numbers(cells: dict[Key, Cell]) -> dict[Key, tuple[object, ...]]:
+    return {key: (cell.numbers, cell.failure) for key, cell in cells.items()}
+
+
+def test_every_cell_once() -> None:
+    units = suite(methods=("mdn", "mlp"), rates=(0.0, 0.1, 0.4)).units()
+    keys = [key for unit in units for key in unit]
+    assert len(set(keys)) == len(keys)
+    # The expert; at rate 0 both methods, whose mlp is the oracle; then two kinds with two methods, and one oracle.
+    assert len(keys) == 1 + 2 * 2 + 2 * 2 * (2 * 2 + 1)
+    places = list(dict.fromkeys((unit[0].kind, unit[0].rate, unit[0].method) for unit in units))
+    assert places[:3] == [("clean", 0.0, "expert"), ("clean", 0.0, "mdn"), ("flip", 0.1, "mdn")]
+
+
+def test_places_that_are_the_same_by_definition_are_one_cell() -> None:
+    asked = plan()
+    assert asked.key("halfcheetah", "flip", 0.0, "oracle", 1) == Key("halfcheetah", "clean", 0.0, "mlp", 1)
+    assert asked.key("halfcheetah", "flip", 0.3, "oracle", 1) == Key("halfcheetah", "clean", 0.3, "oracle", 1)
+    assert asked.key("halfcheetah", "flip", 0.3, "expert", 1) == Key("halfcheetah", "clean", 0.0, "expert", 0)
+
+
+def test_the_fingerprint_knows_what_a_cell_depends_on() -> None:
+    key = Key("halfcheetah", "flip", 0.3, "choicenet", 0)
+    before = suite().fingerprint(key)
+    assert suite(episodes=3).fingerprint(key) != before
+    assert suite(common={**TINY, "steps": 31}).fingerprint(key) != before
+    assert suite(Mixes(60)).fingerprint(key) != before
+    assert suite().fingerprint(Key("halfcheetah", "flip", 0.3, "mlp", 0)) != before
+    # It does not know what a cell has no part in.
+    for others in ({"rates": (0.3, 0.4)}, {"seeds": (0, 7)}, {"methods": ("choicenet",)}, {"kinds": ("flip",)}):
+        assert suite(**others).fingerprint(key) == before
+    # No setting tells of a change in what the audit says.
+    cleaned, other = (suite().fingerprint(Key("halfcheetah", "flip", 0.3, name, 0)) for name in ("mlp+clean", "mlp"))
+    assert cleaned["audit"] == REVISION
+    assert "audit" not in other
+
+
+def test_the_mark_tells_teachers_and_sizes_apart() -> None:
+    marks = [
+        Mixes(60).mark("halfcheetah"),
+        Mixes(61).mark("halfcheetah"),
+        Mixes(60).mark("walker2d"),
+        Mixes(60).mark("lane-driving"),
+        Mixes(None, 20, {"reacher": 40}, 300).mark("reacher"),
+        Mixes(None, 20, {}, 300).mark("reacher"),
+    ]
+    assert len({str(mark) for mark in marks}) == len(marks)
+    assert Mixes(60).mark("halfcheetah") == marks[0]
+
+
+def test_only_what_is_new_is_computed(tmp_path: Path) -> None:
+    first, _ = run(suite(), tmp_path)
+    before = times(tmp_path)
+    assert len(before) == len(first.cells) == 1 + 2 * 2 + 2 * 2 * 2 + 2
+    again, said = run(suite(), tmp_path)
+    assert again.cells == first.cells
+    assert times(tmp_path) == before
+    assert said == [f"{len(before)} of {len(before)} cells are there already."]
+    run(suite(methods=("choicenet", "mdn", "mlp")), tmp_path)
+    added = times(tmp_path)
+    assert {path: added[path] for path in before} == before
+    assert {path.split("/")[4] for path in added.keys() - before.keys()} == {"mdn"}
+    run(suite(seeds=(0, 1, 2)), tmp_path)
+    more = times(tmp_path)
+    assert {path: more[path] for path in added} == added
+    assert {Path(path).stem for path in more.keys() - added.keys()} == {"2"}
+
+
+def test_a_cell_does_not_depend_on_which_seeds_were_missing_or_on_the_processes(tmp_path: Path) -> None:
+    together, _ = run(suite(seeds=(0, 1, 2)), tmp_path / "together")
+    for seed in (2, 0, 1):
+        run(suite(seeds=(seed,)), tmp_path / "alone")
+    alone, _ = run(suite(seeds=(0, 1, 2)), tmp_path / "alone")
+    assert numbers(alone.cells) == numbers(together.cells)
+    many, _ = run(suite(seeds=(0, 1, 2)), tmp_path / "many", jobs=2)
+    assert numbers(many.cells) == numbers(together.cells)
+
+
+def test_seeds_are_paired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All methods of a cell learn from the same pairs and meet the same episodes."""
+    mixes, seen = FakeMixes(), []
+
+    def watched(policies: Any, task: str, episodes: int, seed: int, **rest: Any) -> Any:
+        seen.append((episodes, seed))
+        return evaluate_fleet(policies, task, episodes, seed, **rest)
+
+    monkeypatch.setattr(control, "evaluate_fleet", watched)
+    run(suite(mixes), tmp_path)
+    assert set(seen) == {(2, EVALUATION_SEED)}
+    # Once for all methods; of 30 % the oracle has a mix of its own.
+    places = [(kind, rate) for _, kind, rate, seed in mixes.asked if seed == 0]
+    assert places == [("clean", 0.0), ("flip", 0.3), ("flip", 0.3), ("uniform", 0.3)]
+
+
+def test_what_is_kept_is_what_was_measured(tmp_path: Path) -> None:
+    asked = suite()
+    results, _ = run(asked, tmp_path)
+    key = Key("halfcheetah", "flip", 0.3, "choicenet", 0)
+    cell = results.cells[key]
+    assert set(cell.numbers) == {"return", "length", "x_velocity", "episodes"}
+    policy = load_policy(asked.policy_folder(key, tmp_path))
+    found = evaluate(policy, "halfcheetah", 2, EVALUATION_SEED, settings=SETTINGS)
+    assert cell.numbers["return"] == found.summary["return"].mean
+    table = results.table()
+    assert len(table) == sum(len(cell.numbers) for cell in results.cells.values())
+    assert set(table.method) == {"choicenet", "mlp", "oracle", "expert"}
+
+
+def test_who_is_cleaned_learns_from_what_the_audit_keeps(tmp_path: Path) -> None:
+    asked = suite(methods=("mlp", "mlp+clean"), kinds=("flip",), rates=(0.3,), seeds=(0,))
+    results, _ = run(asked, tmp_path)
+    assert not results.failures()
+    keys = [asked.plan.key("halfcheetah", "flip", 0.3, method, 0) for method in ("mlp", "mlp+clean")]
+    cleanings = [load_policy(asked.policy_folder(key, tmp_path)).cleaning for key in keys]
+    assert [cleaning is None for cleaning in cleanings] == [True, False]
+
+
+def test_other_settings_and_damage_are_said(tmp_path: Path) -> None:
+    results, _ = run(suite(kinds=("flip",)), tmp_path)
+    key = Key("halfcheetah", "flip", 0.3, "choicenet", 1)
+    path = tmp_path / "cells" / key.path
+    path.write_text(path.read_text()[:200])
+    again, said = run(suite(kinds=("flip",)), tmp_path)
+    assert numbers(again.cells) == numbers(results.cells)
+    assert said[0] == f"'{path}' cannot be read; this cell is computed anew."
+    _, said = run(suite(kinds=("flip",), episodes=3), tmp_path)
+    count, folder = len(results.cells), tmp_path / "cells"
+    assert said[0] == f"{count} cells in '{folder}' belong to other settings and are computed anew."
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"fingerprint": {}, "cell": {}}', '{"fingerprint": {}, "cell": 3}']
+)
+def test_no_file_is_trusted(tmp_path: Path, content: str) -> None:
+    key = Key("halfcheetah", "flip", 0.3, "mlp", 0)
+    (tmp_path / key.folder).mkdir(parents=True)
+    (tmp_path / key.path).write_text(content)
+    cells = Cells(tmp_path)
+    assert cells.read(key, {}) is None
+    assert cells.unreadable == [tmp_path / key.path]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"tasks": ()}, "--tasks is empty; name at least one."),
+        ({"methods": ("mpl",)}, "there is no method 'mpl' (did you mean 'mlp'?)"),
+        ({"rates": (0.1, 1.0)}, "a rate must be at least 0 and below 1, but it is 1.0."),
+        ({"rates": (-0.1,)}, "a rate must be at least 0 and below 1, but it is -0.1."),
+        ({"rates": (float("nan"),)}, "a rate must be at least 0 and below 1, but it is nan."),
+        ({"pairs": 3, "rates": (0.5,)}, "a rate of 0.5 leaves the oracle fewer than 2 of 3 pairs."),
+        ({"episodes": 0}, "--episodes must be at least 1, but it is 0."),
+        ({"seeds": (EVALUATION_SEED,)}, "is that of the evaluation's episodes; take another."),
+        ({"common": {"stepz": 1}}, "have a setting 'stepz'"),
+    ],
+)
+def test_bad_plans_get_one_sentence(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RobustBCError) as problem:
+        suite(**changes)
+    assert sentence in str(problem.value)
+
+
+def test_a_fit_that_diverges_costs_its_own_cell_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fit(pairs: Sequence[Demonstrations], method: str, seeds: Sequence[int], **rest: Any) -> list[Policy]:
+        if method == "choicenet" and 1 in seeds:
+            raise RobustBCError("training of 'choicenet' with seed 1 diverged; lower learning_rate (it is 0.001).")
+        return fit_fleet(pairs, method=method, seeds=seeds, **rest)
+
+    expected, _ = run(suite(), tmp_path / "well")
+    monkeypatch.setattr(contenders, "fit_fleet", fit)
+    results, _ = run(suite(), tmp_path / "failed")
+    assert results.cells.keys() == expected.cells.keys()
+    for key, cell in results.cells.items():
+        if key.method == "choicenet" and key.seed == 1:
+            assert "seed 1 diverged" in (cell.failure or "")
+        else:
+            assert (cell.numbers, cell.failure) == (expected.cells[key].numbers, None)
+    # It is kept as it is: the same fit would diverge again.
+    assert numbers(run(suite(), tmp_path / "failed")[0].cells) == numbers(results.cells)
+    assert len(results.failures()) == 3
+
+
+def test_an_evaluation_that_fails_costs_its_own_cell_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(policies: Sequence[Any], *given: Any, names: Sequence[str], **rest: Any) -> Any:
+        if "mlp 1" in names:
+            raise RobustBCError("the world came to its end.")
+        evaluations = evaluate_fleet(policies, *given, names=names, **rest)
+        if names[0] == "choicenet 0":
+            evaluations[0].rows[1] |= {"return": None, "length": None, "x_velocity": None, "failure": "NaN."}
+        return evaluations
+
+    monkeypatch.setattr(control, "evaluate_fleet", broken)
+    results, _ = run(suite(rates=(0.3,), kinds=("flip",)), tmp_path)
+    failed = {(key.method, key.seed): cell.failure for key, cell in results.cells.items() if cell.failure}
+    assert failed == {("mlp", 1): "the world came to its end.", ("choicenet", 0): "1 of 2 episodes failed: NaN."}
+
+
+def start(out: Path) -> subprocess.Popen[bytes]:
+    path = os.pathsep.join(str(ROOT / folder) for folder in (".", "envs", "demos", "scripts"))
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.robust_bc_benchmarks.small", str(out)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+    )
+
+
+def test_a_killed_benchmark_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    killed = tmp_path / "killed"
+    process = start(killed)
+    try:
+        deadline = time.monotonic() + 120
+        while len(times(killed)) < 6:
+            assert process.poll() is None, "it ended before it could be killed"
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    before = times(killed)
+    assert 6 <= len(before) < 15
+    asked = suite(Mixes(60, episodes=2, steps=40))
+    results, _ = run(asked, killed)
+    assert {path: times(killed)[path] for path in before} == before
+    assert not list(killed.rglob("*.part"))
+    whole, _ = run(asked, tmp_path / "whole")
+    assert numbers(results.cells) == numbers(whole.cells)
+
+
+KINDS = ("rollout", "relabel", "flip", "uniform")
+
+
+@pytest.mark.parametrize("task", ["halfcheetah", "walker2d", "lane-driving"])
+def test_the_oracle_sees_the_same_pairs_whatever_the_kind(task: str) -> None:
+    mixes = Mixes(60, episodes=2, steps=60)
+    clean = [mixes.mix(task, kind, 0.0, 3)[0] for kind in ("clean", *KINDS)]
+    assert len({mix.observations.tobytes() + mix.actions.tobytes() for mix in clean}) == 1
+    for rate in (0.1, 0.4):
+        made = [mixes.mix(task, kind, rate, 3)[0] for kind in KINDS]
+        for mix in made:
+            assert mix.corrupt is not None
+            assert mix.corrupt.sum() == round(60 * rate)
+            np.testing.assert_array_equal(mix.clean().actions, made[0].clean().actions)
+        assert len({mix.actions.tobytes() for mix in made}) == len(KINDS)

@@ -1,0 +1,185 @@
+"""Results that are known, summed up and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+from scipy import stats
+
+from robust_bc.report import page_as_html, table_as_markdown
+from robust_bc_benchmarks.core.cells import Cell, Key
+from robust_bc_benchmarks.core.plan import Plan
+from robust_bc_benchmarks.core.running import Results
+from robust_bc_benchmarks.core.summaries import SHARE, differences, share_interval, summarise
+from robust_bc_benchmarks.showing import audit_tables
+from robust_bc_benchmarks.showing.documents import Documents, assumptions
+from robust_bc_benchmarks.showing.grids import DRIVING, RETURNS, grids
+from robust_bc_benchmarks.showing.run_pages import make_page
+from robust_bc_envs.tasks import CARDS
+
+SIX = tuple(range(6))
+
+
+def results(
+    number: Callable[[Key], dict[str, float]], task: str = "halfcheetah", seeds: tuple[int, ...] = (0, 1)
+) -> Results:
+    plan = Plan((task,), ("flip", "uniform"), (0.0, 0.3), ("choicenet", "mdn", "mlp"), seeds)
+    methods = ("choicenet", "mdn", "mlp", "oracle")
+    keys = dict.fromkeys(key for place in plan.places() for key in plan.keys_of(place, methods))
+    keys[plan.key(task, "clean", 0.0, "expert", 0)] = None
+    return Results(plan, {key: Cell(key, number(key)) for key in keys})
+
+
+def returns(key: Key) -> dict[str, float]:
+    """Every method loses with the rate; seeds differ by 10."""
+    best = {"expert": 1100.0, "oracle": 900.0, "mlp": 900.0, "choicenet": 800.0, "mdn": 500.0}[key.method]
+    lost = 0.0 if key.method == "oracle" else 1000 * (key.rate or 0) * (1 if key.method == "choicenet" else 2)
+    return {"return": best - lost + 10 * key.seed, "episodes": 2.0}
+
+
+def row(summary: pandas.DataFrame, kind: str, rate: float, method: str, metric: str = "return") -> Any:
+    place = (summary.kind == kind) & (summary.rate == rate) & (summary.method == method) & (summary.metric == metric)
+    (found,) = summary[place].itertuples()
+    return found
+
+
+def test_means_over_seeds_in_every_place_that_shows_them() -> None:
+    found = results(returns)
+    summary = summarise(found.table(), found.plan.kinds, {"halfcheetah": -100.0})
+    ours = row(summary, "flip", 0.3, "choicenet")
+    assert (ours.mean, ours.worst, ours.low, ours.high, ours.seeds) == (505, 500, 500, 510, 2)
+    for kind in ("flip", "uniform"):  # at rate 0 all kinds show the same cells, and the oracle is the mlp
+        assert [row(summary, kind, 0.0, method).mean for method in ("oracle", "mlp")] == [905, 905]
+        assert row(summary, kind, 0.3, "oracle").mean == 905
+        assert row(summary, kind, 0.3, "expert").mean == 1100
+    share = row(summary, "flip", 0.3, "mlp", SHARE)
+    assert share.mean == pytest.approx((305 + 100) / (905 + 100))
+    assert share.worst == pytest.approx((300 + 100) / (905 + 100))
+    assert not ((summary.metric == SHARE) & summary.method.isin(["oracle", "expert"])).any()
+
+
+def test_intervals_cover_as_often_as_they_say() -> None:
+    """A 95 % percentile bootstrap of 20 values covers a little less than 95 %."""
+    generator = np.random.default_rng(0)
+    rows = [("t", "k", 0.1, f"m{m}", s, "rmse", v) for m in range(100) for s, v in enumerate(generator.normal(size=20))]
+    table = pandas.DataFrame(rows, columns=["task", "kind", "rate", "method", "seed", "metric", "value"])
+    summary = summarise(table, ("k",))
+    assert 85 <= ((summary.low <= 0) & (summary.high >= 0)).sum() <= 99
+
+
+def test_a_share_is_a_ratio_of_means_and_has_no_interval_where_the_oracle_can_be_worth_nothing() -> None:
+    mine, oracle = np.array([3.0, 5.0, 4.0]), np.array([4.0, 6.0, 5.0])
+    low, high = share_interval(mine, oracle)
+    draws = np.array(np.meshgrid(*[[0, 1, 2]] * 3)).reshape(3, -1).T  # all resamplings of three seeds
+    ratios = mine[draws].mean(1) / oracle[draws].mean(1)
+    assert ratios.min() <= low < 0.8 < high <= ratios.max()
+    assert np.isnan(share_interval(mine, np.array([-1.0, 6.0, 5.0]))).all()
+
+
+def test_no_collision_of_all_seeds_is_no_proof() -> None:
+    found = results(lambda key: {"collision": 0.0, "episodes": 10.0}, task="lane-driving")
+    summary = summarise(found.table(), found.plan.kinds)
+    literal = stats.binomtest(0, 20).proportion_ci(0.95, "wilson")
+    ours = row(summary, "flip", 0.3, "mlp", "collision")
+    assert (ours.low, ours.high) == pytest.approx((literal.low, literal.high))
+
+
+def test_a_verdict_needs_a_clear_paired_difference_of_enough_seeds() -> None:
+    def verdicts(seeds: tuple[int, ...]) -> dict[str, str]:
+        table = results(lambda key: {**returns(key), "rmse": returns(key)["return"]}, seeds=seeds).table()
+        found = differences(table, ("flip",), "choicenet")
+        here = found[(found.kind == "flip") & (found.rate == 0.3) & (found.method == "mlp")]
+        return dict(zip(here.metric, here.verdict, strict=True))
+
+    assert verdicts(SIX) == {"return": "worse", "rmse": "better"}  # a small error is a good one
+    assert verdicts((0, 1)) == {"return": "", "rmse": ""}
+
+
+def test_the_best_is_strong_and_who_is_told_wins_no_table() -> None:
+    rows = [
+        ("t", "flip", 0.3, m, "return", v, v, v, v, 1) for m, v in (("mlp", 1), ("trimmed@rate=true", 9), ("l1", 2))
+    ]
+    columns = ["task", "kind", "rate", "method", "metric", "mean", "low", "high", "worst", "seeds"]
+    (grid,) = grids(pandas.DataFrame(rows, columns=columns), RETURNS, paper=False)
+    assert grid.best(0.3) == {"l1"}
+    assert "| l1 | **2** |" in table_as_markdown(grid.as_table())
+
+
+def test_the_papers_numbers_stand_beside_ours_in_its_own_setting() -> None:
+    plan = Plan(("lane-driving",), ("rollout",), (0.4,), ("mlp",), (0,))
+    cells = [Cell(Key("lane-driving", "rollout", 0.4, m, 0), {"collision": 0.1}) for m in ("mlp", "choicenet")]
+    summary = summarise(Results(plan, {cell.key: cell for cell in cells}).table(), plan.kinds)
+    (ours,), (alone,) = (list(grids(summary, DRIVING, paper)) for paper in (True, False))
+    assert ours.as_lines()[-1] == ["paper: ChoiceNet", "0.83 %"]
+    assert len(alone.as_lines()) == 2
+
+
+def test_the_page_of_a_run() -> None:
+    found = results(returns, seeds=SIX)
+    found.cells[Key("halfcheetah", "flip", 0.3, "mdn", 0)] = Cell(
+        Key("halfcheetah", "flip", 0.3, "mdn", 0), failure="training <diverged>."
+    )
+    summary = summarise(found.table(), found.plan.kinds, {"halfcheetah": 0.0})
+    page = page_as_html(make_page("x", "robust-bc x", found, summary, RETURNS, True, {}, lambda results, kind: ()))
+    for text in ("halfcheetah, flip", "5 of 6 seeds", "What failed", "training &lt;diverged&gt;", "worse"):
+        assert text in page, text
+
+
+def audit_rows(kind: str, rate: float | None, seed: int, **numbers: float) -> list[tuple[Any, ...]]:
+    return [("pendulum", kind, rate, "audit", seed, metric, value) for metric, value in numbers.items()]
+
+
+def test_the_audits_tables_by_hand() -> None:
+    numbers = [
+        *audit_rows("clean", 0, 0, true_rate=0, estimated_rate=0.0, false_alarm=0),
+        *audit_rows("clean", 0, 1, true_rate=0, estimated_rate=0.2, false_alarm=1),
+        *audit_rows("graded", None, 0, spearman=0.9),
+    ]
+    for seed in range(3):
+        numbers += audit_rows("flip", 0.3, seed, auroc=[1, 1, 0.7][seed], true_rate=0.3, estimated_rate=0.3)
+        numbers += audit_rows("flip", 0.3, seed, return_all=-200.0, return_cleaned=-300.0 + seed, return_oracle=-200.0)
+    table = pandas.DataFrame(numbers, columns=["task", "kind", "rate", "method", "seed", "metric", "value"])
+    glance = audit_tables.at_a_glance(table)["Test tasks"]
+    assert glance.to_dict() == {
+        "places with a mean AUROC of 0.98 or more": "0 of 1",
+        "mixes with a rate within 5 points": "3 of 3",
+        "bad pairs that are dropped": "",
+        "good pairs that are dropped": "",
+        "clean sets with a false alarm": "1 of 2",
+        "tasks with a graded Spearman of 0.95 or more": "0 of 1",
+        "places that keep the oracle's return with cleaning": "0 of 1",
+        "places that keep the oracle's return without cleaning": "1 of 1",
+        "places where cleaning does harm": "1",
+    }
+    auroc = audit_tables.pivot(audit_tables.metric(table, "auroc"), "task", "kind", worst=True)
+    assert "| pendulum | 0.9 (0.7) |" in audit_tables.as_markdown(auroc)
+    random = CARDS["pendulum"].reference
+    assert random is not None
+    shares = audit_tables.shares_of_oracle(table)
+    assert shares[shares["of"] == "cleaned"].value.tolist() == [
+        pytest.approx((-299 - random.random) / (-200 - random.random))
+    ]
+    (harm,) = audit_tables.harm(table).itertuples()
+    assert harm.mean == -99
+    assert -100 <= harm.low <= -99 <= harm.high <= -98
+
+
+def test_detectors_are_compared_on_the_mixes_that_all_have_seen() -> None:
+    cells = [("audit", 0.1), ("audit", 0.3), ("loss", 0.3)]
+    table = pandas.DataFrame(
+        [("t", "k", r, 0, m) for m, r in cells], columns=["task", "kind", "rate", "seed", "method"]
+    )
+    assert audit_tables.compared(table).rate.tolist() == [0.3, 0.3]
+
+
+def test_the_pages_of_docs_are_what_their_results_say() -> None:
+    """Whoever changes results or templates runs `make docs`; figures differ by the fonts of a machine."""
+    docs = Path(__file__).parent.parent.parent / "docs"
+    for name, text in Documents(docs).texts().items():
+        assert (docs / name).read_text() == text, f"{name}: run make docs"
+    assert "- **choicenet**:" in assumptions()
