@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.metrics import metric_of
 from robust_bc.evaluation.rollouts import batch_size, episode_seeds, roll_out
+from robust_bc.system.progress import Progress
 from robust_bc_demos.datasets import DatasetPlan, Recorded, check_free, write_dataset
 from robust_bc_demos.teachers import Teacher, find_teacher
 from robust_bc_envs.batches import boxes, make_batch
 from robust_bc_envs.tasks import Task, find_task
-
-Progress = Callable[[float, str], None]
 
 
 def collect(

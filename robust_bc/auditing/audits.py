@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -20,11 +20,11 @@ from robust_bc.auditing.settings import AuditSettings
 from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.data.fingerprints import pairs_digest
 from robust_bc.errors import RobustBCError
+from robust_bc.system.progress import Progress
 from robust_bc.system.seeding import check_seed
 
 CHECKING = 0.2
 """Share of an audit's progress that the checks have."""
-Progress = Callable[[float, str], None]
 
 
 def audit(

@@ -14,7 +14,7 @@ import numpy as np
 
 from robust_bc.auditing import REVISION
 from robust_bc.auditing.audit import Audit, load_audit
-from robust_bc.auditing.audits import CHECKING, Progress, assemble, audit_settings, judge
+from robust_bc.auditing.audits import CHECKING, assemble, audit_settings, judge
 from robust_bc.auditing.findings import Finding
 from robust_bc.auditing.judging.checks import run_checks
 from robust_bc.auditing.judging.verdict import Judged
@@ -26,6 +26,7 @@ from robust_bc.data.json_files import as_typed, read_json, sealed, unsealed
 from robust_bc.data.tensor_files import Expected, read_sealed_tensors, sealed_tensors
 from robust_bc.errors import DamagedFileError
 from robust_bc.system.files import as_json, write_whole
+from robust_bc.system.progress import Progress
 from robust_bc.system.seeding import check_seed
 
 CHECKS_FILE, JUDGED_FILE = "unfinished-checks.json", "unfinished-judged.safetensors"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gymnasium.vector import VectorEnv
@@ -14,8 +14,8 @@ from robust_bc.evaluation.metrics import Reference, metric_of
 from robust_bc.evaluation.results import Evaluation, Row
 from robust_bc.evaluation.rollouts import Episode, Slots, batch_size, episode_seeds, roll_out
 from robust_bc.evaluation.worlds import Task, World, boxes, find_world, world_of
+from robust_bc.system.progress import Progress
 
-Progress = Callable[[float, str], None]
 Measured = tuple[list[Row], list[Episode]]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,13 +56,23 @@ def mean_interval(sample: NDArray[np.float64]) -> tuple[float, float]:
     """Bootstrap interval of the mean; values that are all the same have no interval but themselves."""
     if np.ptp(sample) == 0:
         return float(sample.mean()), float(sample.mean())
-    # Seeded, so that the same results always print the same interval.
+    return _interval((sample,), np.mean)
+
+
+def ratio_interval(over: NDArray[np.float64], under: NDArray[np.float64]) -> tuple[float, float]:
+    """Bootstrap interval of sum(over) / sum(under), drawn in pairs."""
+    return _interval((over, under), lambda drawn, pairs, axis=-1: drawn.sum(axis) / pairs.sum(axis))
+
+
+def _interval(samples: tuple[NDArray[np.float64], ...], statistic: Callable[..., Any]) -> tuple[float, float]:
+    """Seeded, so that the same results always print the same interval."""
     interval = stats.bootstrap(
-        (sample,),
-        np.mean,
+        samples,
+        statistic,
+        paired=len(samples) > 1,
         confidence_level=CONFIDENCE,
         method="percentile",
-        batch=max(1, RESAMPLED // len(sample)),
+        batch=max(1, RESAMPLED // len(samples[0])),
         rng=np.random.default_rng(0),
     ).confidence_interval
     return float(interval.low), float(interval.high)

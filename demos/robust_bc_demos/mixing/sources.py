@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from robust_bc.data.minari_demonstrations import has_labels
 from robust_bc.data.minari_files import RecordedDataset, open_minari
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.rollouts import Actor, Episode, batch_size, episode_seeds, roll_out
+from robust_bc.system.progress import Progress
 from robust_bc_demos.mixing.corrupting import cut, misaligned
 from robust_bc_demos.mixing.disturbing import ShakenHand
 from robust_bc_demos.mixing.faults import Delayed, Noisy, Stuck, draw_actuator, graded_noise
@@ -26,7 +26,6 @@ GOOD_STREAM, BAD_STREAM = 0, 1
 MOST_ROUNDS = 12
 """Each round doubles the episodes; a teacher whose episodes are still too short then is beyond help."""
 
-Progress = Callable[[float, str], None]
 Rollouts = dict[tuple[object, ...], list[Episode]]
 """Episodes of teachers by all that they depend on."""
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from robust_bc.auditing.estimates import Estimate
-from robust_bc.evaluation.statistics import CONFIDENCE, RESAMPLED
+from robust_bc.evaluation.statistics import ratio_interval
 
 MOST_DRAWN = 1000
 """More episodes than this are drawn in so many equal groups: the mean has the same variance, and a million one-step
@@ -80,7 +79,7 @@ class Grouping:
         return np.asarray(np.minimum.reduceat(np.where(lowest, self.steps, len(ordered)), self.starts), np.int64)
 
 
-def pooled(totals: Floats, lengths: NDArray[np.int64], seed: int = 0) -> Estimate:
+def pooled(totals: Floats, lengths: NDArray[np.int64]) -> Estimate:
     """The mean over all pairs of E episodes, from the sum (E,) of each, with an interval by drawing episodes.
 
     A single episode cannot be drawn from: its interval is its mean.
@@ -92,14 +91,5 @@ def pooled(totals: Floats, lengths: NDArray[np.int64], seed: int = 0) -> Estimat
     sums, counts = np.bincount(groups, totals), np.bincount(groups, lengths)
     if np.ptp(sums / counts) == 0:
         return Estimate(mean, mean, mean)
-    # Seeded, so that the same audit always prints the same interval.
-    interval = stats.bootstrap(
-        (sums, counts),
-        lambda drawn, pairs, axis=-1: drawn.sum(axis) / pairs.sum(axis),
-        paired=True,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        batch=max(1, RESAMPLED // len(sums)),
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
-    return Estimate(mean, min(float(interval.low), mean), max(float(interval.high), mean))
+    low, high = ratio_interval(sums.astype(np.float64), counts.astype(np.float64))
+    return Estimate(mean, min(low, mean), max(high, mean))

@@ -17,9 +17,10 @@ from robust_bc.auditing.judging.groups import find_groups
 from robust_bc.auditing.judging.policies import Fitted
 from robust_bc.auditing.judging.pooling import Grouping
 from robust_bc.auditing.judging.scaled import Flags, Places, Scaled, Singles
-from robust_bc.auditing.judging.verdict import Judged, Progress, cannot_tell, no_majority
+from robust_bc.auditing.judging.verdict import Judged, cannot_tell, no_majority
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.data.demonstrations import Demonstrations
+from robust_bc.system.progress import Progress
 
 FEWEST, MOST = 100, 500
 """Episodes below which nothing can be told, for a pair says little, and episodes that are drawn from more: the work

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +11,7 @@ from robust_bc.auditing.judging.conflict import Majority
 from robust_bc.auditing.judging.scaled import Floats, Scaled
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.data.demonstrations import Demonstrations
-
-Progress = Callable[[float, str], None]
+from robust_bc.system.progress import Progress
 
 
 @dataclass(frozen=True, eq=False)

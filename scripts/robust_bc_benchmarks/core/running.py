@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robust_bc.errors import RobustBCError
+from robust_bc.system.progress import Progress
 from robust_bc_benchmarks.core.cells import Cell, Cells, Key, now
 from robust_bc_benchmarks.core.plan import Plan
 
@@ -23,7 +24,6 @@ COLUMNS = ("task", "kind", "rate", "method", "seed", "metric", "value")
 LOOK = 0.2
 """Seconds between two looks at other processes."""
 
-Progress = Callable[[float, str], None]
 Say = Callable[[str], None]
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas
 from numpy.typing import NDArray
-from scipy import stats
 
-from robust_bc.evaluation.statistics import CONFIDENCE, mean_interval, rate_interval
+from robust_bc.evaluation.statistics import mean_interval, rate_interval, ratio_interval
 from robust_bc_benchmarks.core.contenders import EXPERT, ORACLE, ORACLE_METHOD
 from robust_bc_benchmarks.core.plan import CLEAN
 
@@ -90,16 +89,7 @@ def share_interval(mine: Array, oracle: Array) -> tuple[float, float]:
     """Of mean(mine) / mean(oracle) over paired seeds (S,); not a number if a resampled oracle can be worth nothing."""
     if len(mine) < 2 or oracle.min() <= 0:
         return float("nan"), float("nan")
-    interval = stats.bootstrap(
-        (mine, oracle),
-        lambda x, y, axis: x.mean(axis) / y.mean(axis),
-        paired=True,
-        vectorized=True,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    return float(interval.low), float(interval.high)
+    return ratio_interval(mine, oracle)
 
 
 def differences(table: pandas.DataFrame, kinds: Sequence[str], to: str) -> pandas.DataFrame:

@@ -14,9 +14,10 @@ from robust_bc.auditing import REVISION
 from robust_bc.auditing.settings import AuditSettings
 from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
+from robust_bc.system.progress import Progress
 from robust_bc_benchmarks.core.cells import Cell, Key
 from robust_bc_benchmarks.core.plan import CLEAN
-from robust_bc_benchmarks.core.running import Progress, Suite
+from robust_bc_benchmarks.core.running import Suite
 from robust_bc_benchmarks.suites.audit_measures import LEARNT_BY, RETURNS, Returns, measures
 from robust_bc_benchmarks.suites.detectors import DETECTORS, PARTS, detect
 from robust_bc_benchmarks.suites.mixes import Mixes

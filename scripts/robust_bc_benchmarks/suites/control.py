@@ -12,11 +12,11 @@ from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.evaluating import evaluate_fleet
 from robust_bc.evaluation.results import Evaluation
 from robust_bc.policies.policy import Policy
+from robust_bc.system.progress import Progress
 from robust_bc.version import __version__
 from robust_bc_benchmarks.core.cells import Cell, Key
 from robust_bc_benchmarks.core.contenders import EXPERT
 from robust_bc_benchmarks.core.plan import CLEAN
-from robust_bc_benchmarks.core.running import Progress
 from robust_bc_benchmarks.suites.learning import FORMAT, POLICIES_FOLDER, LearningSuite, Numbers, cell_of, check_rate
 from robust_bc_benchmarks.suites.mixes import Mixes, make_teacher
 from robust_bc_envs.tasks import find_task

@@ -17,10 +17,11 @@ from robust_bc.errors import RobustBCError
 from robust_bc.methods import get_method
 from robust_bc.policies.policy import Policy
 from robust_bc.system.devices import resolve_device
+from robust_bc.system.progress import Progress
 from robust_bc.version import __version__
 from robust_bc_benchmarks.core.cells import Cell, Key
 from robust_bc_benchmarks.core.contenders import ORACLE, each_alone, find_contender, fit_contender
-from robust_bc_benchmarks.core.running import Progress, Suite
+from robust_bc_benchmarks.core.running import Suite
 
 FORMAT = 2
 """Whoever changes what a number means by code that no setting tells of (a loss, a metric), counts it up."""

@@ -8,10 +8,10 @@ from typing import Any
 
 from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.policies.policy import Policy
+from robust_bc.system.progress import Progress
 from robust_bc_benchmarks.core.cells import Key
 from robust_bc_benchmarks.core.contenders import ORACLE
 from robust_bc_benchmarks.core.plan import CLEAN
-from robust_bc_benchmarks.core.running import Progress
 from robust_bc_benchmarks.suites import random_teachers
 from robust_bc_benchmarks.suites.functions import (
     FUNCTIONS,
