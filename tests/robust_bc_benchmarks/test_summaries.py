@@ -63,6 +63,13 @@ def test_means_over_seeds_in_every_place_that_shows_them() -> None:
     assert not ((summary.metric == SHARE) & summary.method.isin(["oracle", "expert"])).any()
 
 
+def test_an_expert_brings_no_rate_of_its_own() -> None:
+    table = results(returns).table()
+    summary = summarise(table[(table.rate == 0.3) | (table.method == "expert")], ("flip",))
+    assert set(summary.rate) == {0.3}
+    assert row(summary, "flip", 0.3, "expert").mean == 1100
+
+
 def test_intervals_cover_as_often_as_they_say() -> None:
     """A 95 % percentile bootstrap of 20 values covers a little less than 95 %."""
     generator = np.random.default_rng(0)

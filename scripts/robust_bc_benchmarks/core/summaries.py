@@ -33,7 +33,8 @@ def displayed(table: pandas.DataFrame, kinds: Sequence[str]) -> pandas.DataFrame
         clean = mine[mine.kind == CLEAN]
         same = clean[(clean.rate == 0) & (clean.method == ORACLE_METHOD)].assign(method=ORACLE)
         expert, others = clean[clean.method == EXPERT], clean[clean.method != EXPERT]
-        experts = [expert.assign(rate=rate) for rate in sorted(set(mine.rate.dropna()))]
+        asked = sorted(set(mine[mine.method != EXPERT].rate.dropna()))  # an expert has no rate of its own
+        experts = [expert.assign(rate=rate) for rate in asked]
         shared = pandas.concat([others, same, *experts])
         there = set(mine.kind) - {CLEAN} or {kinds[0]}
         parts += [pandas.concat([mine[mine.kind == kind], shared.assign(kind=kind)]) for kind in kinds if kind in there]
