@@ -33,7 +33,7 @@ LENGTH, LANE, DT = 200.0, 3.5, 0.1
 def demo_page() -> Page:
     """Two tasks, a learning curve, ρ over the data, and driving on two roads."""
     generator = np.random.default_rng(4)
-    command = "robust-bc benchmark mujoco --tasks halfcheetah,walker2d --hows relabel,flip --seeds 10 --episodes 100"
+    command = "robust-bc benchmark mujoco --tasks halfcheetah,walker2d --kinds relabel,flip --seeds 10 --episodes 100"
     return Page(
         "Control from demonstrations of mixed quality",
         "With 30 % of the labels wrong, ChoiceNet keeps 86 % of what the same network reaches on the clean pairs "
