@@ -26,9 +26,11 @@ COMMANDS = {
     "correlation": "benchmark synthetic --functions cosexp --kinds region-flip,region-uniform --rates 0.5"
     " --methods choicenet@mixtures=2",
     "housing": "benchmark housing --jobs 2",
+    "synthetic-fresh": "benchmark synthetic --methods choicenet --seed 100",
     "ablation": "benchmark ablation --seeds 5 --jobs 2",
+    "ablation-functions": "benchmark ablation --tasks cosexp,linear,step --rates 0,0.6,0.8 --seeds 5 --jobs 2",
     "audit": "benchmark audit --detectors audit --seed 60 --jobs 2",
-    "audit-returns": f"benchmark audit --detectors audit --rates 0.3 --seed 60 --seeds 2 --returns --kinds {FAULTS}"
+    "audit-returns": f"benchmark audit --detectors audit --rates 0.3 --seed 60 --seeds 5 --returns --kinds {FAULTS}"
     f" --tasks {RETURNS} --jobs 2",
     "audit-pairs": "benchmark audit --detectors audit --pairs 500 --tasks halfcheetah,walker2d --kinds"
     " rollout,relabel,flip,uniform --rates 0.1,0.2,0.3,0.4 --seed 60 --seeds 3 --returns --jobs 2",
@@ -38,9 +40,10 @@ COMMANDS = {
 
 def main(names: list[str]) -> None:
     """Run, or go on; then copy."""
-    for name in names or COMMANDS:
+    for name in names:
         if name not in COMMANDS:
             raise SystemExit(f"there is no page '{name}'; there are {', '.join(COMMANDS)}.")
+    for name in names or COMMANDS:
         out = Path("runs", name)
         robust_bc([*COMMANDS[name].split(), "--out", str(out)])
         for ending in ("csv", "json"):

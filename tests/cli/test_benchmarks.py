@@ -79,6 +79,8 @@ def test_driving_its_replay_and_its_transfer_test(small: None, tmp_path: Path) -
     straight = pandas.read_csv(tmp_path / "results.csv")
     control.run_driving([*words, "--road", "curved"])
     curved = pandas.read_csv(tmp_path / "results.csv")
+    assert (tmp_path / "cells").exists()
+    assert (tmp_path / "cells-curved").exists()
     assert len(curved) == len(straight)
     assert not curved.value.equals(straight.value)
     assert {path.name for path in tmp_path.glob("policies*")} == {"policies", "policies-curved"}
@@ -120,6 +122,9 @@ def test_page_by_page_the_same_results(small: None, tmp_path: Path) -> None:
         ("housing --rates 1.5", "a rate must be at least 0 and below 1, but it is 1.5"),
         ("housing --rates ,", "--rates is empty"),
         ("housing --seeds 0", "--seeds must be at least 1"),
+        ("housing --jobs 0", "--jobs must be at least 1, but it is 0."),
+        ("synthetic --functions ,", "no function is named; there are cosexp, linear, step."),
+        ("mujoco --kinds duplicated", "single pairs cannot show the kind 'duplicated'"),
         ("housing --seed -1", "seed must be a whole number of at least 0"),
         ("synthetic --functions sine", "there is no function 'sine' in this benchmark; it has cosexp, linear, step."),
         ("mujoco --tasks cheetah", "there is no task 'cheetah' in this benchmark"),

@@ -26,7 +26,7 @@ def test_one_table_and_one_page(small: None, tmp_path: Path, capsys: pytest.Capt
     assert (out / "driving" / "results.csv").exists()
     quickstart.run(["--seeds", "1", "--out", str(out), "--json"])  # from the finished cells
     content = json.loads(capsys.readouterr().out)
-    rows = {(row["method"], row["metric"]): row for row in content["halfcheetah"]}
+    rows = {(row["method"], row["metric"]): row for row in content["halfcheetah"]["rows"]}
     shown = f"{rows['choicenet', 'return']['mean']:,.0f}".replace("-", "−")
     assert shown in printed
 

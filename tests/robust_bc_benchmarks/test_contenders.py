@@ -44,6 +44,7 @@ def test_unknown_contenders_are_named(name: str, message: str) -> None:
 def test_settings_are_read_as_they_are_meant() -> None:
     own = find_contender("choicenet@mixtures=2@tau_inverse=1e-3@early_stopping=true@hidden=8x4@noise=local").own
     assert own == {"mixtures": 2, "tau_inverse": 1e-3, "early_stopping": True, "hidden": (8, 4), "noise": "local"}
+    assert find_contender("mlp@hidden=64").own == {"hidden": (64,)}
     assert find_contender("trimmed@rate=0.2").own == {"rate": 0.2}
     told = find_contender("trimmed@rate=true+clean")
     assert (told.method, told.told_rate, told.cleaned, told.settings({}, 0.3)) == ("trimmed", True, True, {"rate": 0.3})

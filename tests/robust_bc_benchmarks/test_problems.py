@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -163,8 +164,8 @@ def test_a_suite_of_functions_and_teachers(tmp_path: Any) -> None:
     results, _ = run(suite, tmp_path)
     assert not results.failures()
     places = {(key.task, key.kind) for key in results.cells if key.rate}
-    both = {(task, "clean") for task in ("cosexp", "teacher")}
-    assert places == both | {
+    assert len(results.cells) == sum(map(len, suite.units()))
+    assert places == {
         ("cosexp", "uniform"),
         ("cosexp", "region-flip"),
         ("teacher", "flip"),
@@ -173,3 +174,22 @@ def test_a_suite_of_functions_and_teachers(tmp_path: Any) -> None:
     said = {key: set(cell.numbers) for key, cell in results.cells.items()}
     assert said[Key("teacher", "flip", 0.4, "mlp", 0)] == {"rmse", "held_out"}
     assert said[Key("cosexp", "region-flip", 0.4, "choicenet", 0)] == {"rmse", "held_out", "rho_2_max", "rho_2_mean"}
+
+
+def test_kinds_with_pairs_of_their_own_have_their_own_oracle_and_clean_cells() -> None:
+    kinds = ("region-flip", "uniform")
+    suite = RegressionSuite(Plan(("cosexp",), kinds, (0.0, 0.4), ("mlp",), (0,)), "cpu")
+    oracles = {key for unit in suite.units() for key in unit if key.rate and key.method == "oracle"}
+    assert {key.kind for key in oracles} == {"region-flip", "clean"}
+    for key in oracles:
+        kind = "uniform" if key.kind == "clean" else key.kind
+        mix = suite.mix(*suite._place(key))
+        assert np.array_equal(mix.actions, suite.mix("cosexp", kind, 0.4, 0).actions)
+    held_out = RegressionSuite(Plan(("teacher",), ("flip", "uniform"), (0.0, 0.4), ("mlp",), (0,)), "cpu", True)
+    assert {key.kind for unit in held_out.units() for key in unit} == {"flip", "uniform"}
+
+
+def test_one_mixture_has_no_second_one(tmp_path: Path) -> None:
+    plan = Plan(("cosexp",), ("region-flip",), (0.5,), ("choicenet@mixtures=1",), (0,), QUICK)
+    results, _ = run(RegressionSuite(plan, "cpu"), tmp_path)
+    assert {name for cell in results.cells.values() for name in cell.numbers} == {"rmse"}

@@ -27,11 +27,13 @@ from robust_bc_benchmarks.suites.control import EVALUATION_SEED
 from robust_bc_benchmarks.suites.mixes import Mixes
 from tests.robust_bc_benchmarks.small import SETTINGS, TINY, FakeMixes, plan, run, suite
 
+CELLS = "cells-30"
+"""Cells of another world of the same task have a folder of their own."""
 ROOT = Path(__file__).parent.parent.parent
 
 
 def times(out: Path) -> dict[str, int]:
-    return {str(path.relative_to(out)): path.stat().st_mtime_ns for path in (out / "cells").rglob("*.json")}
+    return {str(path.relative_to(out)): path.stat().st_mtime_ns for path in (out / CELLS).rglob("*.json")}
 
 
 def numbers(cells: dict[Key, Cell]) -> dict[Key, tuple[object, ...]]:
@@ -154,13 +156,13 @@ def test_who_is_cleaned_learns_from_what_the_audit_keeps(tmp_path: Path) -> None
 def test_other_settings_and_damage_are_said(tmp_path: Path) -> None:
     results, _ = run(suite(kinds=("flip",)), tmp_path)
     key = Key("halfcheetah", "flip", 0.3, "choicenet", 1)
-    path = tmp_path / "cells" / key.path
+    path = tmp_path / CELLS / key.path
     path.write_text(path.read_text()[:200])
     again, said = run(suite(kinds=("flip",)), tmp_path)
     assert numbers(again.cells) == numbers(results.cells)
     assert said[0] == f"'{path}' cannot be read; this cell is computed anew."
     _, said = run(suite(kinds=("flip",), episodes=3), tmp_path)
-    count, folder = len(results.cells), tmp_path / "cells"
+    count, folder = len(results.cells), tmp_path / CELLS
     assert said[0] == f"{count} cells in '{folder}' belong to other settings and are computed anew."
 
 
@@ -187,7 +189,8 @@ def test_no_file_is_trusted(tmp_path: Path, content: str) -> None:
         ({"pairs": 3, "rates": (0.5,)}, "a rate of 0.5 leaves the oracle fewer than 2 of 3 pairs."),
         ({"episodes": 0}, "--episodes must be at least 1, but it is 0."),
         ({"seeds": (EVALUATION_SEED,)}, "is that of the evaluation's episodes; take another."),
-        ({"common": {"stepz": 1}}, "have a setting 'stepz'"),
+        ({"common": {"stepz": 1}}, "none of choicenet, mlp has a setting 'stepz'."),
+        ({"kinds": ("flip", "duplicated")}, "single pairs cannot show the kind 'duplicated'"),
     ],
 )
 def test_bad_plans_get_one_sentence(changes: dict[str, Any], sentence: str) -> None:
@@ -229,6 +232,18 @@ def test_an_evaluation_that_fails_costs_its_own_cell_only(tmp_path: Path, monkey
     results, _ = run(suite(rates=(0.3,), kinds=("flip",)), tmp_path)
     failed = {(key.method, key.seed): cell.failure for key, cell in results.cells.items() if cell.failure}
     assert failed == {("mlp", 1): "the world came to its end.", ("choicenet", 0): "1 of 2 episodes failed: NaN."}
+
+
+class Unmade(FakeMixes):
+    """Cannot be made."""
+
+    def mix(self, task: str, kind: str, rate: float | None, seed: int) -> Any:
+        raise RobustBCError("the teachers are asleep.")
+
+
+def test_what_goes_wrong_in_a_process_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(RobustBCError, match=r"^the teachers are asleep\.$"):
+        run(suite(Unmade()), tmp_path, jobs=2)
 
 
 def start(out: Path) -> subprocess.Popen[bytes]:

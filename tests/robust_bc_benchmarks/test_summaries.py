@@ -70,6 +70,24 @@ def test_an_expert_brings_no_rate_of_its_own() -> None:
     assert row(summary, "flip", 0.3, "expert").mean == 1100
 
 
+def test_who_was_not_asked_for_is_shown_as_the_oracle_only() -> None:
+    table = results(returns).table()
+    table = table[(table.method != "mlp") | (table.rate == 0)]  # the oracle of rate 0 is a plain mlp
+    summary = summarise(table, ("flip",), methods=("choicenet", "mdn"))
+    assert set(summary.method) == {"choicenet", "mdn", "oracle", "expert"}
+    assert row(summary, "flip", 0.0, "oracle").mean == 905
+
+
+def test_a_kind_with_clean_cells_of_its_own_shows_no_others() -> None:
+    rows = [("t", "clean", 0.0, "mlp", 1.0), ("t", "own", 0.0, "mlp", 2.0), ("t", "own", 0.3, "mlp", 3.0)]
+    rows += [("t", "flip", 0.3, "mlp", 4.0)]
+    columns = ["task", "kind", "rate", "method", "value"]
+    table = pandas.DataFrame(rows, columns=columns).assign(seed=0, metric="rmse")
+    summary = summarise(table, ("own", "flip"))
+    assert row(summary, "own", 0.0, "oracle", "rmse").mean == 2
+    assert row(summary, "flip", 0.0, "oracle", "rmse").mean == 1
+
+
 def test_intervals_cover_as_often_as_they_say() -> None:
     """A 95 % percentile bootstrap of 20 values covers a little less than 95 %."""
     generator = np.random.default_rng(0)
@@ -147,14 +165,14 @@ def test_the_audits_tables_by_hand() -> None:
         *audit_rows("clean", 0, 1, true_rate=0, estimated_rate=0.2, false_alarm=1),
         *audit_rows("graded", None, 0, spearman=0.9),
     ]
-    for seed in range(3):
-        numbers += audit_rows("flip", 0.3, seed, auroc=[1, 1, 0.7][seed], true_rate=0.3, estimated_rate=0.3)
+    for seed in range(5):
+        numbers += audit_rows("flip", 0.3, seed, auroc=[1, 1, 0.7, 0.9, 0.9][seed], true_rate=0.3, estimated_rate=0.3)
         numbers += audit_rows("flip", 0.3, seed, return_all=-200.0, return_cleaned=-300.0 + seed, return_oracle=-200.0)
     table = pandas.DataFrame(numbers, columns=["task", "kind", "rate", "method", "seed", "metric", "value"])
     glance = audit_tables.at_a_glance(table)["Test tasks"]
     assert glance.to_dict() == {
         "places with a mean AUROC of 0.98 or more": "0 of 1",
-        "mixes with a rate within 5 points": "3 of 3",
+        "mixes with a rate within 5 points": "5 of 5",
         "bad pairs that are dropped": "",
         "good pairs that are dropped": "",
         "clean sets with a false alarm": "1 of 2",
@@ -169,11 +187,15 @@ def test_the_audits_tables_by_hand() -> None:
     assert random is not None
     shares = audit_tables.shares_of_oracle(table)
     assert shares[shares["of"] == "cleaned"].value.tolist() == [
-        pytest.approx((-299 - random.random) / (-200 - random.random))
+        pytest.approx((-298 - random.random) / (-200 - random.random))
     ]
     (harm,) = audit_tables.harm(table).itertuples()
-    assert harm.mean == -99
-    assert -100 <= harm.low <= -99 <= harm.high <= -98
+    assert harm.mean == -98
+    assert -100 <= harm.low <= -98 <= harm.high <= -96
+    few = table[table.seed < 3]  # an interval of three numbers is their range
+    assert audit_tables.harm(few).empty
+    assert "places where cleaning does harm" not in audit_tables.at_a_glance(few).index
+    assert audit_tables.alarms(table).value.tolist() == [0, 1]
 
 
 def test_detectors_are_compared_on_the_mixes_that_all_have_seen() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robust_bc.cli.arguments import Device, EnvironmentSettings, Names, Rates
+from robust_bc.errors import RobustBCError
 from robust_bc_benchmarks.commands.running import first_to_last
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class BenchmarkArguments:
         from robust_bc_benchmarks.core.contenders import expand, layers
         from robust_bc_benchmarks.core.plan import Plan
 
+        if self.jobs < 1:
+            raise RobustBCError(f"--jobs must be at least 1, but it is {self.jobs}.")
         usual = QUICK_RATES if self.quick else rates
         seeds = (QUICK_SEEDS if self.quick else SEEDS) if self.seeds is None else self.seeds
         return Plan(
@@ -55,7 +58,7 @@ class BenchmarkArguments:
             rates=usual if self.rates is None else self.rates,
             methods=expand(self.methods),
             seeds=first_to_last(self.seed, seeds),
-            common={**common, **{name: layers(value) for name, value in self.common}},
+            common={**common, **{name: layers(name, value) for name, value in self.common}},
         )
 
     def folder(self, name: str) -> Path:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robust_bc.cli.arguments import Names, Rates, command_line, parse
+from robust_bc.cli.arguments import Names, Rates, command_line, not_empty, parse
 from robust_bc.cli.console import print_json, show
 from robust_bc.cli.tables import print_table
 from robust_bc.errors import RobustBCError
@@ -66,9 +66,10 @@ def run(args: Sequence[str]) -> None:
     """Parse and go."""
     given = parse(AuditBenchmarkArguments, f"robust-bc {COMMAND}", args)
     asked = request(given, command_line(COMMAND, args))
-    table = compute(asked)[0].table()
+    results, about, _ = compute(asked)
+    table = results.table()
     if given.json:
-        print_json({"command": asked.command, "results": as_records(table)})
+        print_json({**about, "results": as_records(table)})
         return
     _print(table)
     show(str(given.out / TABLE))
@@ -94,7 +95,7 @@ def request(given: AuditBenchmarkArguments, command: str) -> Request:
         tasks=tuple(tasks),
         kinds=kinds if given.kinds is None else known("kind of corruption", given.kinds, kinds),
         rates=given.rates,
-        methods=tuple(DETECTORS) if given.detectors is None else given.detectors,
+        methods=tuple(DETECTORS) if given.detectors is None else not_empty("detectors", given.detectors),
         seeds=first_to_last(given.seed, given.seeds),
     )
     if given.pairs is not None:

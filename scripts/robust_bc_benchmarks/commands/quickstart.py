@@ -72,7 +72,8 @@ def execute(given: QuickstartArguments, command: str) -> None:
     table = summary(parts)
     report = write_page(given.out / "report.html", _page(parts, table, command))
     if given.json:
-        rows = {name: as_records(part.summary) for name, part in zip(("halfcheetah", "driving"), parts, strict=True)}
+        names = ("halfcheetah", "driving")
+        rows = {name: {**part.about, "rows": as_records(part.summary)} for name, part in zip(names, parts, strict=True)}
         print_json({"command": command, "report": str(report), **rows})
         return
     print_table(

@@ -48,6 +48,8 @@ class Finished:
     """A benchmark that was computed and written."""
 
     request: Request
+    about: dict[str, Any]
+    """What is in its results.json."""
     table: pandas.DataFrame
     summary: pandas.DataFrame
     page: Page
@@ -58,7 +60,7 @@ def execute(request: Request) -> None:
     finished = complete(request)
     if request.json:
         rows = as_records(finished.summary)
-        print_json({"command": request.command, "results": as_records(finished.table), "rows": rows})
+        print_json({**finished.about, "results": as_records(finished.table), "rows": rows})
         return
     from robust_bc_benchmarks.showing.grids import grids, percent
 
@@ -78,9 +80,9 @@ def complete(request: Request) -> Finished:
     from robust_bc_benchmarks.core.summaries import summarise
     from robust_bc_benchmarks.showing.run_pages import make_page
 
-    results, facts = compute(request)
-    table = results.table()
-    summary = summarise(table, request.suite.plan.kinds, request.random)
+    results, about, facts = compute(request)
+    table, plan = results.table(), request.suite.plan
+    summary = summarise(table, plan.kinds, request.random, plan.methods)
     page = make_page(
         request.title,
         request.command,
@@ -93,11 +95,12 @@ def complete(request: Request) -> Finished:
     )
     write_whole(request.out / "table.md", page_as_markdown(page))
     write_page(request.out / "report.html", page)
-    return Finished(request, table, summary, page)
+    return Finished(request, about, table, summary, page)
 
 
-def compute(request: Request) -> tuple[Results, dict[str, str]]:
-    """All cells, the long table as a file, and what is to be said about the run."""
+def compute(request: Request) -> tuple[Results, dict[str, Any], dict[str, str]]:
+    """All cells, the long table as a file, and what is to be said about the run, as JSON and in words."""
+    from robust_bc.auditing import REVISION
     from robust_bc.system.files import write_json, write_whole
     from robust_bc.system.machine import machine, versions
     from robust_bc_benchmarks.core.running import run_suite
@@ -108,23 +111,28 @@ def compute(request: Request) -> tuple[Results, dict[str, str]]:
     for failure in results.failures():
         say(f"failed: {failure}")
     computed, times = machine(), sorted(cell.finished for cell in results.cells.values())
-    about = {"command": request.command, "date": times[-1] if times else "", "failures": results.failures()}
-    write_json(out / ABOUT, {**about, **about_audit(), "machine": computed, "versions": versions()})
+    about = {
+        "command": request.command,
+        "date": times[-1] if times else "",
+        "methods": results.plan.methods,
+        "failures": results.failures(),
+        "revision": REVISION,
+        "machine": computed,
+        "versions": versions(),
+    }
+    write_json(out / ABOUT, about)
     write_whole(out / TABLE, results.table().to_csv(index=False, float_format="%.6g"))
     seeds = results.plan.seeds
-    return results, {
-        "command": request.command,
-        "machine": f"{computed['processor']}, {computed['cores']} cores",
-        "date": f"{_moment(times[0])} to {_moment(times[-1])}" if times else "",
-        "seeds": f"{len(seeds)}, from {seeds[0]} on, the same for every method",
-    }
-
-
-def about_audit() -> dict[str, int]:
-    """Which audit had a part in it, if any."""
-    from robust_bc.auditing import REVISION
-
-    return {"revision": REVISION}
+    return (
+        results,
+        about,
+        {
+            "command": request.command,
+            "machine": f"{computed['processor']}, {computed['cores']} cores",
+            "date": f"{_moment(times[0])} to {_moment(times[-1])}" if times else "",
+            "seeds": f"{len(seeds)}, from {seeds[0]} on, the same for every method",
+        },
+    )
 
 
 def as_records(table: pandas.DataFrame) -> list[dict[str, Any]]:
@@ -164,7 +172,9 @@ def first_to_last(seed: int, seeds: int) -> tuple[int, ...]:
 
 
 def known(what: str, given: Sequence[str], choices: Sequence[str]) -> tuple[str, ...]:
-    """What was given, if all of it is known."""
+    """What was given, if there is any and all of it is known."""
+    if not given:
+        raise RobustBCError(f"no {what} is named; there are {', '.join(choices)}.")
     for name in given:
         if name not in choices:
             raise RobustBCError(f"there is no {what} '{name}' in this benchmark; it has {', '.join(choices)}.")

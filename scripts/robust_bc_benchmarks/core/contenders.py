@@ -33,7 +33,6 @@ ALL, NEURAL = "all", "neural"
 SMALLEST_FLEET = 4
 LAYERS = re.compile(r"\d+(x\d+)+")
 """`hidden=128x128` is a setting of several numbers."""
-_COMMON = [field.name for field in dataclasses.fields(NetworkSettings)]
 
 
 @dataclass(frozen=True)
@@ -47,16 +46,18 @@ class Contender:
     cleaned: bool
 
     @property
+    def settings_names(self) -> list[str]:
+        """A Gaussian process has no layers."""
+        return [field.name for field in dataclasses.fields(get_method(self.method).settings_type)]
+
+    @property
     def clean_only(self) -> bool:
         """Whether it learns from the good pairs only."""
         return self.name.startswith(ORACLE)
 
     def settings(self, common: Mapping[str, Any], rate: float) -> dict[str, Any]:
         """What it is fitted with at this rate: of the common settings those that it has, and its own."""
-        known = [field.name for field in dataclasses.fields(get_method(self.method).settings_type)]
-        for name in common:
-            if name not in known and name not in _COMMON:  # a Gaussian process has no layers
-                raise RobustBCError(f"neither '{self.method}' nor all networks have a setting '{name}'.")
+        known = self.settings_names
         told = {RATE: rate} if self.told_rate else {}
         return {**{name: value for name, value in common.items() if name in known}, **self.own, **told}
 
@@ -73,7 +74,7 @@ def find_contender(name: str) -> Contender:
     if clean_only and cleaned:
         raise RobustBCError(f"'{ORACLE}' has only good pairs, so there is no '{name}'.")
     method = ORACLE_METHOD if clean_only else check_method(bare)
-    own = {key: layers(value) for key, value in map(setting, words)}
+    own = {key: layers(key, value) for key, value in map(setting, words)}
     told = own.get(RATE) is True
     if told:
         del own[RATE]
@@ -83,8 +84,10 @@ def find_contender(name: str) -> Contender:
     return Contender(name, method, own, told, cleaned)
 
 
-def layers(value: Any) -> Any:
-    """`128x128` as two numbers, everything else as it is."""
+def layers(name: str, value: Any) -> Any:
+    """`128x128` as two numbers and one width as a layer; everything else as it is."""
+    if name == "hidden" and isinstance(value, int):
+        return (value,)
     return tuple(map(int, value.split("x"))) if isinstance(value, str) and LAYERS.fullmatch(value) else value
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,29 +40,32 @@ class Plan:
         for seed in self.seeds:
             check_seed(seed)
 
-    def places(self) -> Iterator[tuple[str, str, float | None]]:
-        """Task, kind and rate, each once: rate 0 is clean whatever the kind."""
+    def places(self, apart: Sequence[str] = ()) -> Iterator[tuple[str, str, float | None]]:
+        """Task, kind and rate, each once: rate 0 is clean whatever the kind, but for kinds with data of their own."""
         seen = set()
         for task in self.tasks:
             for rate in self.rates:
                 for kind in self.kinds:
-                    place = (task, CLEAN, 0.0) if rate == 0 or kind == CLEAN else (task, kind, float(rate))
+                    clean = kind == CLEAN or (rate == 0 and kind not in apart)
+                    place = (task, CLEAN, 0.0) if clean else (task, kind, float(rate))
                     if kind == GRADED:
                         place = task, GRADED, None  # type: ignore[assignment]
                     if place not in seen:
                         seen.add(place)
                         yield place
 
-    def key(self, task: str, kind: str, rate: float | None, method: str, seed: int) -> Key:
-        """The cell that a table shows there."""
+    def key(self, task: str, kind: str, rate: float | None, method: str, seed: int, apart: Sequence[str] = ()) -> Key:
+        """The cell that a table shows there; kinds `apart` have good pairs of their own."""
         if method == EXPERT:
             return Key(task, CLEAN, 0.0, EXPERT, 0)
         if rate == 0 and method == ORACLE:
             method = ORACLE_METHOD
-        if rate == 0 or method.startswith(ORACLE):  # the good pairs of a rate are the same whatever the kind
+        if kind not in apart and (rate == 0 or method.startswith(ORACLE)):  # the good pairs are the same for all kinds
             kind = CLEAN
         return Key(task, kind, rate, method, seed)
 
-    def keys_of(self, place: tuple[str, str, float | None], methods: tuple[str, ...]) -> list[Key]:
+    def keys_of(
+        self, place: tuple[str, str, float | None], methods: tuple[str, ...], apart: Sequence[str] = ()
+    ) -> list[Key]:
         """Method by method, all seeds."""
-        return [self.key(*place, method, seed) for method in methods for seed in self.seeds]
+        return [self.key(*place, method, seed, apart) for method in methods for seed in self.seeds]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from robust_bc.cli.console import say as say_it
 from robust_bc.errors import RobustBCError
 from robust_bc.system.progress import Progress
 from robust_bc_benchmarks.core.cells import Cell, Cells, Key, now
@@ -42,8 +43,18 @@ class Suite(ABC):
         """All that a cell depends on."""
 
     @abstractmethod
-    def compute(self, missing: Sequence[Key], known: Sequence[Cell], out: Path, tell: Progress) -> Iterator[list[Cell]]:
-        """The missing cells of a unit, as they get ready; `known` are those of it that are there already."""
+    def compute(
+        self, missing: Sequence[Key], known: Sequence[Cell], out: Path, tell: Progress, say: Say
+    ) -> Iterator[list[Cell]]:
+        """The missing cells of a unit, as they get ready; `known` are those of it that are there already.
+
+        A failure that belongs to the cell is kept in it; of any other it is only said.
+        """
+
+    @property
+    def variant(self) -> str:
+        """Keeps the cells of another measure of the same places apart."""
+        return ""
 
     def finished(self, cell: Cell) -> bool:
         """Whether all that is asked for is in the cell."""
@@ -79,7 +90,7 @@ class Results:
 
 def run_suite(suite: Suite, out: Path, jobs: int, progress: Progress, say: Say) -> Results:
     """Compute what is missing, in so many processes. Whatever stops it: the same call goes on from there."""
-    cells, units = Cells(out / CELLS_FOLDER), suite.units()
+    cells, units = Cells(out / f"{CELLS_FOLDER}{suite.variant}"), suite.units()
     read = {key: cells.read(key, suite.fingerprint(key)) for unit in units for key in unit}
     found = {key: cell for key, cell in read.items() if cell is not None}
     for sentence in cells.complaints():
@@ -98,19 +109,22 @@ def run_suite(suite: Suite, out: Path, jobs: int, progress: Progress, say: Say) 
             def tell(share: float, note: str, before: int = done, count: int = len(missing[place])) -> None:
                 progress((before + share * count) / total, note)
 
-            for _ in _computed(suite, out, place, tell):
+            for _ in _computed(suite, out, place, tell, say):
                 pass
             done += len(missing[place])
     kept = {key: cells.read(key, suite.fingerprint(key)) for key in read}
     return Results(suite.plan, {key: cell for key, cell in kept.items() if cell is not None})
 
 
-def _computed(suite: Suite, out: Path, place: int, tell: Progress) -> Iterator[int]:
+def _computed(suite: Suite, out: Path, place: int, tell: Progress, say: Say) -> Iterator[int]:
     """How many cells of a unit were computed and kept, again and again."""
-    unit, cells = suite.units()[place], Cells(out / CELLS_FOLDER)
+    unit, cells = suite.units()[place], Cells(out / f"{CELLS_FOLDER}{suite.variant}")
     known = [cell for key in unit if (cell := cells.read(key, suite.fingerprint(key))) is not None]
     ready = {cell.key for cell in known if suite.finished(cell)}
-    for new in suite.compute([key for key in unit if key not in ready], known, out, tell):
+    left = [key for key in unit if key not in ready]
+    if not left:  # another process was faster
+        return
+    for new in suite.compute(left, known, out, tell, say):
         dated = [replace(cell, finished=now()) for cell in new]
         cells.write(dated, [suite.fingerprint(cell.key) for cell in dated])
         yield len(dated)
@@ -119,9 +133,9 @@ def _computed(suite: Suite, out: Path, place: int, tell: Progress) -> Iterator[i
 def _in_processes(suite: Suite, out: Path, work: Sequence[int], jobs: int, tell: Callable[[int], None]) -> None:
     """Each process gets its share of the units; they end with this one."""
     context = multiprocessing.get_context("spawn")
-    done = context.RawArray("i", jobs)
+    done, problems = context.RawArray("i", jobs), context.SimpleQueue()
     processes = [
-        context.Process(target=_work, args=(suite, out, work[number::jobs], done, number), daemon=True)
+        context.Process(target=_work, args=(suite, out, work[number::jobs], done, number, problems), daemon=True)
         for number in range(jobs)
     ]
     try:
@@ -130,8 +144,12 @@ def _in_processes(suite: Suite, out: Path, work: Sequence[int], jobs: int, tell:
         while any(process.is_alive() for process in processes):
             time.sleep(LOOK)
             tell(sum(done))
+            if not problems.empty():
+                raise RobustBCError(problems.get())
             if broken := [process.exitcode for process in processes if process.exitcode]:
                 raise RobustBCError(f"a process ended with exit code {broken[0]}; the same command goes on from there.")
+        if not problems.empty():
+            raise RobustBCError(problems.get())
     finally:
         for process in processes:
             if process.is_alive():
@@ -139,17 +157,20 @@ def _in_processes(suite: Suite, out: Path, work: Sequence[int], jobs: int, tell:
                 process.join()
 
 
-def _work(suite: Suite, out: Path, work: Sequence[int], done: Any, number: int) -> None:
-    """What one process does; Ctrl-C is met by the one that started it."""
+def _work(suite: Suite, out: Path, work: Sequence[int], done: Any, number: int, problems: Any) -> None:
+    """What one process does; Ctrl-C is met by the one that started it, and so is what goes wrong."""
     import torch
     from threadpoolctl import threadpool_limits
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     torch.set_num_threads(1)
     parent = multiprocessing.parent_process()
-    with threadpool_limits(1):
-        for place in work:
-            for count in _computed(suite, out, place, lambda share, note: None):
-                done[number] += count
-                if parent is not None and not parent.is_alive():
-                    return
+    try:
+        with threadpool_limits(1):
+            for place in work:
+                for count in _computed(suite, out, place, lambda share, note: None, say_it):
+                    done[number] += count
+                    if parent is not None and not parent.is_alive():
+                        return
+    except RobustBCError as problem:
+        problems.put(str(problem))

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 SHARE = "share_of_oracle"
 RATES = {"collision", "off_road", "success"}
 """Metrics that are yes or no in an episode."""
-SMALLER_IS_BETTER = {"collision", "off_road", "lane_deviation_rms", "rmse", "held_out"}
+SMALLER_IS_BETTER = {"collision", "off_road", "lane_deviation_rms", "rmse", "held_out", "rho_2_max", "rho_2_mean"}
 EPISODES = "episodes"
 """The metric that tells over how many episodes the others are means."""
 PLACE = ["task", "kind", "rate", "method"]
@@ -26,29 +26,42 @@ FEWEST_SEEDS = 5
 """An interval over fewer seeds is too easily on one side of zero."""
 
 
-def displayed(table: pandas.DataFrame, kinds: Sequence[str]) -> pandas.DataFrame:
-    """The same with every row in all places that show it: what is clean belongs to every kind of its task."""
+def displayed(table: pandas.DataFrame, kinds: Sequence[str], methods: Sequence[str] = ()) -> pandas.DataFrame:
+    """The same with every row in all places that show it: what is clean belongs to every kind of its task.
+
+    Of a kind whose good pairs are its own, clean cells have its name. The oracle of rate 0 is the plain method, which
+    is shown itself only if it is among the `methods`; without any, all are shown.
+    """
     parts = []
     for _, mine in table.groupby("task", sort=False):
-        clean = mine[mine.kind == CLEAN]
-        same = clean[(clean.rate == 0) & (clean.method == ORACLE_METHOD)].assign(method=ORACLE)
-        expert, others = clean[clean.method == EXPERT], clean[clean.method != EXPERT]
-        asked = sorted(set(mine[mine.method != EXPERT].rate.dropna()))  # an expert has no rate of its own
-        experts = [expert.assign(rate=rate) for rate in asked]
-        shared = pandas.concat([others, same, *experts])
-        there = set(mine.kind) - {CLEAN} or {kinds[0]}
-        parts += [pandas.concat([mine[mine.kind == kind], shared.assign(kind=kind)]) for kind in kinds if kind in there]
+        expert, others = mine[mine.method == EXPERT], mine[mine.method != EXPERT]
+        rates = sorted(set(others.rate.dropna()))  # an expert has no rate of its own
+        there = set(others.kind) - {CLEAN} or {kinds[0]}
+        for kind in kinds:
+            if kind not in there:
+                continue
+            own, clean = others[others.kind == kind], others[others.kind == CLEAN]
+            apart = (own.rate.eq(0) | own.method.str.startswith(ORACLE)).any()
+            pool = own if apart else pandas.concat([own, clean])
+            oracle = pool[(pool.rate == 0) & (pool.method == ORACLE_METHOD)].assign(method=ORACLE)
+            if methods:
+                pool = pool[pool.method.isin(methods) | pool.method.str.startswith(ORACLE)]
+            experts = [expert.assign(rate=rate) for rate in rates]
+            parts.append(pandas.concat([pool, oracle, *experts]).assign(kind=kind))
     return pandas.concat(parts, ignore_index=True) if parts else table
 
 
 def summarise(
-    table: pandas.DataFrame, kinds: Sequence[str], random: Mapping[str, float] | None = None
+    table: pandas.DataFrame,
+    kinds: Sequence[str],
+    random: Mapping[str, float] | None = None,
+    methods: Sequence[str] = (),
 ) -> pandas.DataFrame:
     """A row for each place and metric: mean over seeds, 95 % interval of it, worst seed, number of seeds.
 
     `random` are returns of random actions by task: they count as 0 in shares of the oracle's return.
     """
-    shown = displayed(table, kinds)
+    shown = displayed(table, kinds, methods)
     rows = [*_means(shown), *_shares(shown, random or {})]
     summary = pandas.DataFrame(rows, columns=SUMMARY)
     order = {kind: place for place, kind in enumerate(kinds)}
@@ -93,9 +106,11 @@ def share_interval(mine: Array, oracle: Array) -> tuple[float, float]:
     return ratio_interval(mine, oracle)
 
 
-def differences(table: pandas.DataFrame, kinds: Sequence[str], to: str) -> pandas.DataFrame:
+def differences(
+    table: pandas.DataFrame, kinds: Sequence[str], to: str, methods: Sequence[str] = ()
+) -> pandas.DataFrame:
     """Every method's numbers less those of `to`, seed by seed: `better`, `worse`, or neither beyond the interval."""
-    shown, rows = displayed(table[table.metric != EPISODES], kinds), []
+    shown, rows = displayed(table[table.metric != EPISODES], kinds, methods), []
     for (*place, metric), group in shown.groupby(["task", "kind", "rate", "metric"], sort=False):
         seeds = group.pivot_table(index="seed", columns="method", values="value", sort=False)
         if to not in seeds:

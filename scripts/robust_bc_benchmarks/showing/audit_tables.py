@@ -9,6 +9,7 @@ import pandas
 from matplotlib.figure import Figure
 
 from robust_bc.evaluation.statistics import mean_interval
+from robust_bc_benchmarks.core.summaries import FEWEST_SEEDS
 from robust_bc_envs.tasks import CARDS
 
 GROUPS = ("Test", "Development")
@@ -33,6 +34,11 @@ def within(table: pandas.DataFrame) -> pandas.DataFrame:
     rates = wide(table, ["estimated_rate", "true_rate"])
     rates["value"] = ((rates.estimated_rate - rates.true_rate).abs() <= WITHIN + 1e-9).astype(float)
     return rates
+
+
+def alarms(table: pandas.DataFrame) -> pandas.DataFrame:
+    """False alarms of clean sets, and of all mixes whether it cannot tell."""
+    return pandas.concat([metric(table[table.kind == "clean"], "false_alarm"), metric(table, "undecided")])
 
 
 def at_a_glance(table: pandas.DataFrame) -> pandas.DataFrame:
@@ -61,7 +67,7 @@ def at_a_glance(table: pandas.DataFrame) -> pandas.DataFrame:
             found = returns[returns["of"] == what]
             least = np.where(found.rate <= MODERATE, GOOD_RETURN, FAIR_RETURN)
             cells[f"places that keep the oracle's return {how} cleaning"] = _count(found.value >= least)
-        if metric(mine, "return_all").seed.nunique() > 1:  # one seed has no interval
+        if metric(mine, "return_all").seed.nunique() >= FEWEST_SEEDS:
             cells["places where cleaning does harm"] = str(len(harm(mine)))
         columns[f"{group} tasks"] = cells
     return pandas.DataFrame(columns).rename_axis("measure").fillna("")
@@ -95,13 +101,13 @@ def shares_of_oracle(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def harm(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Where cleaning loses return: the 95 % interval of the paired difference over seeds is below 0."""
+    """Where cleaning loses return: the 95 % interval of the paired difference over enough seeds is below 0."""
     found = wide(table, ["return_all", "return_cleaned"])
     rows = []
     for place, group in found.groupby(["task", "kind", "rate"], sort=False):
         apart = (group.return_cleaned - group.return_all).to_numpy()
         low, high = mean_interval(apart)
-        if high < 0:
+        if len(apart) >= FEWEST_SEEDS and high < 0:
             rows.append((*place, apart.mean(), low, high))
     return pandas.DataFrame(rows, columns=["task", "kind", "rate", "mean", "low", "high"])
 

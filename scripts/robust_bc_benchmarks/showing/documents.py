@@ -85,7 +85,8 @@ class Documents:
             return table[SUMMARY]
         kinds = list(dict.fromkeys(table.kind))
         random = {task: card.reference.random for task, card in CARDS.items() if card.reference is not None}
-        return summarise(table, kinds, random if name.startswith("mujoco") else {})
+        methods = self.about(name).get("methods", ())
+        return summarise(table, kinds, random if name.startswith("mujoco") else {}, methods)
 
     def about(self, name: str) -> dict[str, Any]:
         """Command, date, machine and versions."""

@@ -37,7 +37,7 @@ def replays_of(suite: ControlSuite, results: Results, kind: str, out: Path) -> S
         return []
     drivers: dict[str, Any] = {}
     for method in (*plan.methods, ORACLE):
-        key = plan.key(task, kind, rate, method, plan.seeds[0])
+        key = suite.key(task, kind, rate, method, plan.seeds[0])
         if key in results.cells:
             with contextlib.suppress(RobustBCError):  # a lost or damaged one must not cost the tables
                 drivers[method] = load_policy(suite.policy_folder(key, out), device="cpu")

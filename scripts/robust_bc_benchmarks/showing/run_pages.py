@@ -44,7 +44,7 @@ def make_page(
         inner += [grid.as_chart() for grid in found if len(grid.rates) > 1 and len(grid.methods) <= MOST_LINES]
         inner += extra(results, kind)
         blocks.append(Group(f"{task}, {kind}", inner))
-    blocks += difference_tables(results.table(), plan.kinds, plan.methods[0], shown)
+    blocks += difference_tables(results.table(), plan.kinds, plan.methods, shown)
     if failures := results.failures():
         blocks.append(Text("What failed", failures))
     blocks += [
@@ -56,10 +56,11 @@ def make_page(
 
 
 def difference_tables(
-    table: pandas.DataFrame, kinds: tuple[str, ...], first: str, shown: Sequence[Shown]
+    table: pandas.DataFrame, kinds: Sequence[str], methods: Sequence[str], shown: Sequence[Shown]
 ) -> list[Block]:
     """Every method less the first one, seed by seed: one table for each metric."""
-    found = differences(table, kinds, first)
+    first = methods[0]
+    found = differences(table, kinds, first, methods)
     blocks: list[Block] = []
     for metric in shown:
         mine = found[found.metric == metric.metric]

@@ -17,8 +17,10 @@ from robust_bc.version import __version__
 from robust_bc_benchmarks.core.cells import Cell, Key
 from robust_bc_benchmarks.core.contenders import EXPERT
 from robust_bc_benchmarks.core.plan import CLEAN
+from robust_bc_benchmarks.core.running import Say
 from robust_bc_benchmarks.suites.learning import FORMAT, POLICIES_FOLDER, LearningSuite, Numbers, cell_of, check_rate
 from robust_bc_benchmarks.suites.mixes import Mixes, make_teacher
+from robust_bc_demos.mixing.pairs import check_mix
 from robust_bc_envs.tasks import find_task
 
 EVALUATION_SEED = 1_000_000
@@ -40,6 +42,8 @@ class ControlSuite(LearningSuite):
         for name in ("pairs", "episodes"):
             if getattr(self, name) < 1:
                 raise RobustBCError(f"--{name} must be at least 1, but it is {getattr(self, name)}.")
+        for kind in self.plan.kinds:
+            check_mix(kind, 0.0, self.pairs)
         check_rate(max(self.plan.rates), self.pairs, MINIMUM_PAIRS)
         if EVALUATION_SEED in self.plan.seeds:
             raise RobustBCError(f"seed {EVALUATION_SEED} is that of the evaluation's episodes; take another.")
@@ -48,6 +52,11 @@ class ControlSuite(LearningSuite):
         """The experts come first."""
         experts = [[self.plan.key(task, CLEAN, 0.0, EXPERT, 0)] for task in self.plan.tasks]
         return [*experts, *super().units()]
+
+    @property
+    def variant(self) -> str:
+        """Of the road, for example."""
+        return "".join(f"-{value}" for value in self.settings.values())
 
     def mix(self, task: str, kind: str, rate: float, seed: int) -> Demonstrations:
         """Single pairs."""
@@ -64,10 +73,12 @@ class ControlSuite(LearningSuite):
             return {"format": FORMAT, "version": __version__, "mark": self.mark(key.task)}
         return super().fingerprint(key)
 
-    def compute(self, missing: Sequence[Key], known: Sequence[Cell], out: Path, tell: Progress) -> Iterator[list[Cell]]:
+    def compute(
+        self, missing: Sequence[Key], known: Sequence[Cell], out: Path, tell: Progress, say: Say
+    ) -> Iterator[list[Cell]]:
         """An expert is measured as it is."""
         if missing[0].method != EXPERT:
-            yield from super().compute(missing, known, out, tell)
+            yield from super().compute(missing, known, out, tell, say)
             return
         (key,) = missing
         card = find_task(key.task)
@@ -94,9 +105,8 @@ class ControlSuite(LearningSuite):
             policy.save(self.policy_folder(key, out))
 
     def policy_folder(self, key: Key, out: Path) -> Path:
-        """The name tells where it was measured: a policy of another road has the same place in the table."""
-        where = "".join(f"-{value}" for value in self.settings.values())
-        return out / f"{POLICIES_FOLDER}{where}" / key.folder / str(key.seed)
+        """Where a policy is kept."""
+        return out / f"{POLICIES_FOLDER}{self.variant}" / key.folder / str(key.seed)
 
 
 def numbers_of(evaluation: Evaluation) -> Numbers | str:

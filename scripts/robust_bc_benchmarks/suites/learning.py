@@ -21,7 +21,8 @@ from robust_bc.system.progress import Progress
 from robust_bc.version import __version__
 from robust_bc_benchmarks.core.cells import Cell, Key
 from robust_bc_benchmarks.core.contenders import ORACLE, each_alone, find_contender, fit_contender
-from robust_bc_benchmarks.core.running import Suite
+from robust_bc_benchmarks.core.plan import CLEAN
+from robust_bc_benchmarks.core.running import Say, Suite
 
 FORMAT = 2
 """Whoever changes what a number means by code that no setting tells of (a loss, a metric), counts it up."""
@@ -40,8 +41,21 @@ class LearningSuite(Suite):
 
     def __post_init__(self) -> None:
         resolve_device(self.device)  # what is no fault of a cell must not be kept as its failure
-        for name in (*self.plan.methods, ORACLE):
-            find_contender(name).resolved(self.plan.common, max(self.plan.rates))
+        contenders = [find_contender(name) for name in (*self.plan.methods, ORACLE)]
+        for name in self.plan.common:
+            if not any(name in contender.settings_names for contender in contenders):
+                raise RobustBCError(f"none of {', '.join(self.plan.methods)} has a setting '{name}'.")
+        for contender in contenders:
+            contender.resolved(self.plan.common, max(self.plan.rates))
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """Kinds of corruption whose good pairs are not those of the others."""
+        return ()
+
+    def key(self, task: str, kind: str, rate: float | None, method: str, seed: int) -> Key:
+        """The cell that a table shows there."""
+        return self.plan.key(task, kind, rate, method, seed, self.apart)
 
     @abstractmethod
     def mix(self, task: str, kind: str, rate: float, seed: int) -> Demonstrations:
@@ -58,7 +72,7 @@ class LearningSuite(Suite):
     def units(self) -> list[list[Key]]:
         """A place of the table each, with all methods and seeds."""
         methods = (*self.plan.methods, ORACLE)
-        keys = [key for place in self.plan.places() for key in self.plan.keys_of(place, methods)]
+        keys = [key for place in self.plan.places(self.apart) for key in self.plan.keys_of(place, methods, self.apart)]
         places = groupby(dict.fromkeys(keys), lambda key: (key.task, key.rate, key.kind))
         return [list(unit) for _, unit in places]
 
@@ -76,7 +90,9 @@ class LearningSuite(Suite):
         revised = {"revision": method.revision} if method.revision else {}
         return about | revised | ({"audit": REVISION} if contender.cleaned else {})
 
-    def compute(self, missing: Sequence[Key], known: Sequence[Cell], out: Path, tell: Progress) -> Iterator[list[Cell]]:
+    def compute(
+        self, missing: Sequence[Key], known: Sequence[Cell], out: Path, tell: Progress, say: Say
+    ) -> Iterator[list[Cell]]:
         """Method by method: all seeds are fitted as one fleet and measured as one batch."""
         mixes: dict[tuple[str, str, float, int], Demonstrations] = {}
         done = 0
@@ -95,11 +111,14 @@ class LearningSuite(Suite):
 
     def _place(self, key: Key) -> tuple[str, str, float, int]:
         """Of its mix; the good pairs of a rate are the same whatever the kind, so any serves the oracle."""
-        kind = self.plan.kinds[0] if key.rate and find_contender(key.method).clean_only else key.kind
+        kind = key.kind
+        if key.rate and kind == CLEAN:
+            kind = next(one for one in self.plan.kinds if one not in self.apart)
         return key.task, kind, key.rate or 0.0, key.seed
 
     def _cells(self, keys: list[Key], mixes: list[Demonstrations], out: Path, tell: Progress) -> list[Cell]:
-        rates, seeds = [key.rate or 0.0 for key in keys], [key.seed for key in keys]
+        seeds = [key.seed for key in keys]
+        rates = [0.0 if mix.corrupt is None else float(mix.corrupt.mean()) for mix in mixes]
         common = self.plan.common
         fitted = fit_contender(
             keys[0].method, mixes, rates, seeds, self.device, lambda share: tell(FIT_SHARE * share, "fitting"), common

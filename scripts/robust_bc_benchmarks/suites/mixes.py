@@ -69,6 +69,7 @@ class Mixes:
                 "disturbance": card.disturbance,
                 "teachers": [identity(make_teacher(card, name)) for name in (card.good, card.bad, MEDIUM)],
                 **self._size(task),
+                "usual_episodes": card.episodes,
             }
         return self._marks[task]
 

@@ -51,8 +51,11 @@ class RegressionSuite(LearningSuite):
     def units(self) -> list[list[Key]]:
         """Method by method, so that all places of a method are fitted in one fleet."""
         methods = (*self.plan.methods, ORACLE)
-        places = [place for place in self.plan.places() if place[1] in (CLEAN, *KINDS_OF[place[0]])]
-        units = ([key for place in places for key in self.plan.keys_of(place, (method,))] for method in methods)
+        places = [place for place in self.plan.places(self.apart) if place[1] in (CLEAN, *KINDS_OF[place[0]])]
+        units = (
+            dict.fromkeys(key for place in places for key in self.plan.keys_of(place, (method,), self.apart))
+            for method in methods
+        )
         seen: set[Key] = set()
         fresh = []
         for unit in units:
@@ -60,6 +63,16 @@ class RegressionSuite(LearningSuite):
                 fresh.append([key for key in unit if key.task == task and key not in seen])
             seen.update(unit)
         return [unit for unit in fresh if unit]
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """Those of a region have pairs of their own; and pairs that are held out are as bad as their kind."""
+        return self.plan.kinds if self.held_out else (REGION_FLIP, REGION_UNIFORM)
+
+    @property
+    def variant(self) -> str:
+        """With less to learn from."""
+        return "-held-out" if self.held_out else ""
 
     def mix(self, task: str, kind: str, rate: float, seed: int) -> Demonstrations:
         """What the methods learn from."""
@@ -81,7 +94,7 @@ class RegressionSuite(LearningSuite):
         if key.kind in (REGION_FLIP, REGION_UNIFORM):
             inside = problem.observations[in_region(problem.observations[:, 0])]
             rho = policy.mixture(inside).correlations
-            if rho is not None:
+            if rho is not None and rho.shape[-1] > 1:
                 numbers |= {"rho_2_max": float(rho[..., 1].max()), "rho_2_mean": float(rho[..., 1].mean())}
         return numbers
 
