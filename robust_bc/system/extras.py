@@ -14,7 +14,7 @@ EXTRAS = {
     "teachers": ("stable_baselines3",),
     "drive": ("pygame",),
     "report": ("matplotlib", "pandas", "pyarrow", "tensorboard", "PIL"),
-    "benchmark": ("mlxtend", "threadpoolctl"),
+    "benchmark": ("jinja2", "mlxtend", "threadpoolctl"),
 }
 """Modules by the extra that brings them."""
 
