@@ -33,6 +33,7 @@ SHOWN = (*RETURNS, *DRIVING, *ERRORS)
 MOST_LINES = 8
 """More methods than these are drawn as dots, a line for each, because nobody can tell their curves apart."""
 OURS = "choicenet"
+COLUMNS = 4
 
 
 @dataclass
@@ -62,7 +63,7 @@ class Documents:
             keep_trailing_newline=True,
             autoescape=False,
         )
-        asked = ("table", "tables", "compact", "about", "figure", "long", "heat_map")
+        asked = ("tables", "compact", "about", "figure", "long", "heat_map")
         environment.filters["md"] = audit_tables.as_markdown
         environment.globals |= {name: getattr(self, name) for name in asked}
         environment.globals |= {"audit": audit_tables, "assumptions": assumptions}
@@ -99,11 +100,6 @@ class Documents:
         paper = name not in ("driving-curved", "ablation")
         return list(grids(self.summary(name), shown, paper, task, kind))
 
-    def table(self, name: str, task: str | None = None, kind: str | None = None, metric: str = "rmse") -> str:
-        """One table as Markdown."""
-        (grid,) = self.grids(name, task, kind, [metric])
-        return table_as_markdown(grid.as_table())
-
     def tables(self, name: str, *metrics: str) -> str:
         """All tables of a run as Markdown, with a title each."""
         parts = []
@@ -133,13 +129,8 @@ class Documents:
         for given, column in ((methods, "method"), (rates, "rate")):
             if given:
                 found = [replace(grid, rows=grid.rows[grid.rows[column].isin(given)]) for grid in found]
-        found = [grid for grid in found if len(grid.rows)]
-        if not self.figures:
-            pass
-        elif max(len(grid.methods) for grid in found) <= MOST_LINES and max(len(grid.rates) for grid in found) > 1:
-            lines_png(path, [grid.as_chart(_title(grid, metrics)) for grid in found])
-        else:
-            save(dots(found, metrics), path)
+        if self.figures:
+            draw([grid for grid in found if len(grid.rows)], metrics, path)
         return f"![{title}]({path.name})"
 
     def heat_map(self, name: str) -> str:
@@ -164,6 +155,14 @@ def assumptions() -> str:
     return "\n".join(f"- **{name}**: {method.summary}. Use it {method.when}." for name, method in methods)
 
 
+def draw(found: Sequence[Grid], metrics: Sequence[str], path: Path) -> None:
+    """Lines against the rate where there are several rates and few methods, else dots."""
+    if max(len(grid.methods) for grid in found) <= MOST_LINES and max(len(grid.rates) for grid in found) > 1:
+        lines_png(path, [grid.as_chart(_title(grid, metrics)) for grid in found])
+    else:
+        save(dots(found, metrics), path)
+
+
 def save(figure: Figure, path: Path) -> None:
     """As PNG, whole or not at all."""
     image = io.BytesIO()
@@ -171,11 +170,12 @@ def save(figure: Figure, path: Path) -> None:
     write_whole(path, image.getvalue())
 
 
-def dots(found: Sequence[Grid], metrics: Sequence[str], columns: int = 4) -> Figure:
+def dots(found: Sequence[Grid], metrics: Sequence[str]) -> Figure:
     """A panel for each table and rate, methods in their order; ours is blue, oracle and expert are black."""
     panels = [(grid, rate) for grid in found for rate in grid.rates]
     names = list(dict.fromkeys(name for grid in found for name in grid.methods))
-    columns = len(found[0].rates) if len(found) > 1 and len(found[0].rates) > 1 else min(columns, len(panels))
+    rates = len(found[0].rates)  # a row for each table, unless it is a single panel
+    columns = rates if len(found) > 1 and rates > 1 else min(COLUMNS, len(panels))
     rows = -(-len(panels) // columns)
     size = (2.6 + 1.9 * columns, rows * (0.21 * len(names) + 0.9) + 0.3)
     figure = Figure(figsize=size, layout="constrained")
