@@ -110,7 +110,7 @@ class Documents:
     def compact(self, name: str, rate: float, metric: str, methods: Sequence[str] = ()) -> str:
         """At one rate: methods down, tasks and kinds across, means and in brackets the worst seed."""
         found = self.grids(name, None, None, [metric])
-        heads = ["method", *(f"{grid.task}, {grid.kind}" for grid in found)]
+        heads = [found[0].shown.title, *(f"{grid.task}, {grid.kind}" for grid in found)]
         lines = [heads, ["---", *["---:"] * len(found)]]
         rows = [{row.method: row for row in grid.rows.itertuples() if row.rate == rate} for grid in found]
         for method in methods or found[0].methods:
