@@ -48,6 +48,15 @@ def step_ratio() -> tuple[float, float]:
     return 1e3 * mlp / (5 * STEPS), 1e3 * choicenet / (5 * STEPS)
 
 
+PROCESS_PAIRS = 10_000, 50_000
+
+
+def process_seconds() -> list[float]:
+    """Seconds to fit a Gaussian process in which a thousand pairs stand for all."""
+    data = [demonstrations(0, pairs) for pairs in PROCESS_PAIRS]
+    return fastest(*(lambda pairs=pairs: fit(pairs, "gpr", device="cpu", inducing=1000) for pairs in data), turns=2)
+
+
 BIG = {"batch": 16384, "features": 128, "actions": 17}
 
 
@@ -77,7 +86,15 @@ def main() -> None:
     naive = 4 * batch * 40 * BIG["features"] * BIG["actions"] / 2**20  # MiB of one (B, K, Q, D) tensor at K = 40
     alone, together = fleet_ratio()
     mlp, choicenet = step_ratio()
+    fewer, more = process_seconds()
     rows = [
+        Comparison(
+            "process_linear",
+            f"a Gaussian process of {PROCESS_PAIRS[1]:,} / {PROCESS_PAIRS[0]:,} pairs, time of the fit",
+            f"{more:.1f} s / {fewer:.1f} s",
+            more / fewer,
+            (0.0, 1.5 * PROCESS_PAIRS[1] / PROCESS_PAIRS[0]),
+        ),
         Comparison(
             "fleet_speedup",
             f"{MEMBERS} ChoiceNets one after another / as one fleet, a step",

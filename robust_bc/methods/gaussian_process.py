@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from robust_bc.gaussian_processes.kernels import KERNELS, Kernel, KernelName
 from robust_bc.gaussian_processes.metric import MetricName, learned_metric
 from robust_bc.gaussian_processes.model import GaussianProcesses, MemberFit
 from robust_bc.gaussian_processes.prior import Prior
+from robust_bc.gaussian_processes.projecting import project
 from robust_bc.methods.direct import DirectMethod
 from robust_bc.methods.settings import Settings
 from robust_bc.system.seeding import MemberSeed, Purpose
@@ -39,20 +40,25 @@ class GaussianProcessSettings(Settings):
     metric: MetricName = "equal"
     """Whether all directions of the observations count alike, or as much as a first process finds that they matter."""
     max_pairs: int = 4000
-    """Refuse more pairs than this: memory grows with their square, and time with their cube."""
+    """Exact up to so many pairs: memory grows with their square, and time with their cube. Of more, `gpr` lets some
+    stand for all, and the others refuse."""
+    inducing: int = 2000
+    """So many stand for all, where there are more than `max_pairs`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("length_scale")
-        self.require_at_least(2, "max_pairs")
+        self.require_at_least(2, "max_pairs", "inducing")
 
 
 GaussianProcessSettingsType = TypeVar("GaussianProcessSettingsType", bound=GaussianProcessSettings)
 
 
 class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
-    """Exact inference with one kernel for all action dimensions."""
+    """One kernel for all action dimensions; exact inference, as far as memory allows."""
 
+    any_number: ClassVar[bool] = False
+    """Whether some pairs can stand for all."""
     tells_trust: ClassVar[bool] = True
     """Whether it finds out how far each pair is to be trusted."""
 
@@ -61,11 +67,11 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         """The process of targets (n, D) under this prior; no column of them is 0 throughout, unless all are."""
 
     def check(self, settings: GaussianProcessSettingsType, pairs: int) -> None:
-        if pairs > settings.max_pairs:
+        if pairs > settings.max_pairs and not self.any_number:
             raise RobustBCError(
                 f"method '{self.name}' was given {pairs} pairs, but max_pairs is {settings.max_pairs}: each of several"
                 f" matrices would take {_memory(BYTES_OF_A_DOUBLE * pairs**2)}, and the time grows with the cube of the"
-                " pairs; give fewer pairs or raise max_pairs (`--max-pairs` at the command line)."
+                " pairs; give fewer pairs, raise max_pairs (`--max-pairs` at the command line) or take 'gpr'."
             )
 
     def fit(
@@ -81,15 +87,24 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         kernel = KERNELS[settings.kernel]
         fits = []
         for seed in seeds:
-            rows = np.arange(pairs) if len(seeds) == 1 else bootstrap_rows(pairs, seed)
+            all_rows = np.arange(pairs) if len(seeds) == 1 else bootstrap_rows(pairs, seed)
+            rows = inducing_rows(all_rows, settings, seed)
             mine, shown = (values[torch.from_numpy(rows)] for values in (inputs, targets))
-            metric, fitted = None, self._fit_one(settings, kernel, mine, shown, seed)
+            metric, (fitted, prior) = None, self._fit_one(settings, kernel, mine, shown, seed)
             if settings.metric == "learned":
                 slopes_of = kernel(fitted.length_scale)
                 metric = learned_metric(mine, slopes_of, fitted.coefficients).float()  # as it is stored
-                fitted = self._fit_one(settings, kernel, mine @ metric.double(), shown, seed)
+                fitted, prior = self._fit_one(settings, kernel, mine @ metric.double(), shown, seed)
+            if len(rows) < len(all_rows):
+                everybody = torch.from_numpy(all_rows)
+                few, many = (each if metric is None else each @ metric.double() for each in (mine, inputs[everybody]))
+                fitted = project(fitted, prior, few, many, targets[everybody])
             fits.append(MemberFit(rows, fitted, metric))
-        return GaussianProcesses.of(observations, fits, kernel, self.tells_trust)
+        known = np.arange(pairs)
+        if pairs > settings.max_pairs:  # a policy keeps those that stand for all
+            known = np.unique(np.concatenate([one.rows for one in fits]))
+            fits = [replace(one, rows=np.searchsorted(known, one.rows)) for one in fits]
+        return GaussianProcesses.of(observations[known], fits, kernel, self.tells_trust)
 
     def _fit_one(
         self,
@@ -98,11 +113,11 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         inputs: Tensor,
         targets: Tensor,
         seed: MemberSeed,
-    ) -> FittedProcess:
-        """The process of targets (n, D) at inputs (n, S)."""
+    ) -> tuple[FittedProcess, Prior]:
+        """The process of targets (n, D) at inputs (n, S), and its prior."""
         length_scale = settings.length_scale * kernel.unit(inputs, seed.stream(Purpose.INITIALISE))
         prior = Prior.at(inputs, kernel(float(np.float32(length_scale))))  # the one that is stored, to the last digit
-        return fit_live(functools.partial(self.fit_process, settings, prior), targets)
+        return fit_live(functools.partial(self.fit_process, settings, prior), targets), prior
 
     def empty(
         self,
@@ -126,6 +141,14 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
 def bootstrap_rows(pairs: int, seed: MemberSeed) -> NDArray[np.int64]:
     """The rows of a bootstrap sample, sorted; each counts once, for a copy would vouch for its twin."""
     return np.unique(seed.stream(Purpose.TRAIN).integers(0, pairs, pairs))
+
+
+def inducing_rows(rows: NDArray[np.int64], settings: GaussianProcessSettings, seed: MemberSeed) -> NDArray[np.int64]:
+    """Those of a member's rows that a process is fitted to exactly: all, or where they are too many some at random."""
+    if len(rows) <= settings.max_pairs:
+        return rows
+    count = min(settings.inducing, settings.max_pairs)
+    return np.sort(seed.stream(Purpose.TRAIN, index=1).choice(rows, count, replace=False))
 
 
 def _memory(size: float) -> str:

@@ -1,4 +1,4 @@
-"""`gpr`: exact Gaussian-process regression, the classical baseline of the paper."""
+"""`gpr`: Gaussian-process regression, the classical baseline of the paper; exact up to some thousand pairs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ class GPR(GaussianProcessMethod[GaussianProcessSettings]):
 
     name = "gpr"
     summary = "Gaussian-process regression; assumes that all demonstrations are good, and a smooth function"
-    when = "for up to a few thousand clean pairs of a smooth task"
+    when = "for clean pairs of a smooth task, from a few dozen on"
     settings_type = GaussianProcessSettings
     robust = False
+    any_number = True
     tells_trust = False
 
     def fit_process(self, settings: GaussianProcessSettings, prior: Prior, targets: Tensor) -> FittedProcess:

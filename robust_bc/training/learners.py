@@ -198,7 +198,7 @@ class Background(BackgroundSettings, Learner):
 class GPR(GaussianProcessSettings, Learner):
     """Gaussian-process regression; assumes that all demonstrations are good, and a smooth function.
 
-    For up to a few thousand clean pairs of a smooth task.
+    For clean pairs of a smooth task, from a few dozen on.
     """
 
     method: ClassVar[str] = "gpr"

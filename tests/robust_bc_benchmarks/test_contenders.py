@@ -89,7 +89,7 @@ def test_only_who_is_told_knows_the_rate_and_only_the_oracle_sees_good_pairs(mon
 
 def test_who_cannot_be_fitted_has_a_sentence() -> None:
     pairs = [make_pairs(0, 40), make_pairs(1, 80)]
-    fitted, refused = fit_contender("gpr@max_pairs=50", pairs, [0.0, 0.0], [0, 1], "cpu")
+    fitted, refused = fit_contender("lgpr@max_pairs=50", pairs, [0.0, 0.0], [0, 1], "cpu")
     assert isinstance(fitted, Policy)
     assert isinstance(refused, str)
     assert "max_pairs" in refused

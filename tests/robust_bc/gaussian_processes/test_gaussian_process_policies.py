@@ -119,7 +119,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
             policy.method.empty(policy.settings, 1, 1, 1, broken).load_state_dict(broken)
 
 
-@every_process
+@robust_ones
 def test_too_many_pairs_are_refused_in_a_sentence(method: str) -> None:
     shown = uniform_outliers(COSEXP, 0.0, 0, pairs=51)
     refused = rf"^method '{method}' was given 51 pairs, but max_pairs is 50: .* 1 MB, .*--max-pairs"

@@ -33,5 +33,5 @@ def test_a_run_computed_in_one_go_is_not_resumed_with_other_data(tmp_path: Path)
 
 def test_too_many_pairs_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(RobustBCError, match="max_pairs"):
-        train_run(tmp_path / "run", make_pairs(0, 40), source="test", method="gpr", device="cpu", max_pairs=30)
+        train_run(tmp_path / "run", make_pairs(0, 40), source="test", method="lgpr", device="cpu", max_pairs=30)
     assert not (tmp_path / "run").exists()
