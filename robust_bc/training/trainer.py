@@ -17,6 +17,7 @@ from robust_bc.system.seeding import MemberSeed
 from robust_bc.training.data import FleetData, Odds, draw_block
 from robust_bc.training.rounds import make_odds
 from robust_bc.training.step import make_optimiser, training_step
+from robust_bc.training.threads import threads_for
 
 BLOCK_STEPS = 25
 """Steps whose randomness is drawn together. Part of what a seed means: another value gives other results."""
@@ -67,10 +68,12 @@ class Trainer:
 
     def run(self, after_block: Callable[[Trainer], None] | None = None) -> None:
         """Train to the end."""
-        while not self.finished:
-            self.run_block()
-            if after_block is not None:
-                after_block(self)
+        multiplications = self.settings.batch_size * sum(parameter.numel() for parameter in self.parameters)
+        with threads_for(multiplications):
+            while not self.finished:
+                self.run_block()
+                if after_block is not None:
+                    after_block(self)
 
     def run_block(self) -> None:
         """Up to the next multiple of the block length; the host waits for the device once, at its end."""

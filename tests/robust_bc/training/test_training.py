@@ -207,3 +207,22 @@ def test_fleets_of_unequal_shape_are_refused(pairs: Demonstrations) -> None:
 def assert_same_bits(one: Policy, other: Policy) -> None:
     for name, tensor in one.tensors().items():
         assert torch.equal(tensor, other.tensors()[name]), name
+
+
+def test_threads_follow_the_size_of_the_work(pairs: Demonstrations, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, seen = torch.get_num_threads(), []
+
+    def look(state: Any) -> None:
+        seen.append(torch.get_num_threads())
+
+    try:
+        torch.set_num_threads(2)
+        fit(pairs, "mlp", device="cpu", progress=look, **QUICK)
+        assert set(seen) == {1}
+        monkeypatch.setattr("robust_bc.training.threads.SHARED_FROM", 10.0)
+        seen.clear()
+        fit(pairs, "mlp", device="cpu", progress=look, **QUICK)
+        assert set(seen) == {2}
+        assert torch.get_num_threads() == 2  # as before
+    finally:
+        torch.set_num_threads(usual)
