@@ -97,7 +97,7 @@ class Documents:
     def grids(self, name: str, task: str | None, kind: str | None, metrics: Sequence[str]) -> list[Grid]:
         """Tables of a run."""
         shown = [one for one in SHOWN if not metrics or one.metric in metrics]
-        paper = name not in ("driving-curved", "ablation")
+        paper = name not in ("driving-curved", "ablation-functions")
         return list(grids(self.summary(name), shown, paper, task, kind))
 
     def tables(self, name: str, *metrics: str) -> str:
