@@ -28,10 +28,11 @@ def test_a_stranger_reads_it_in_three_minutes() -> None:
     assert len(README.split()) <= 900
 
 
-def test_every_file_it_names_is_there() -> None:
+def test_every_file_that_pages_name_is_there() -> None:
     root = Path(__file__).parent.parent
-    for name in re.findall(r"\]\((?!http)([^)]+)\)", README):
-        assert (root / name).exists(), name
+    for page in (*root.glob("*.md"), *root.glob("*/*.md")):
+        for name in re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text()):
+            assert (page.parent / name).exists(), f"{page.name}: {name}"
 
 
 def test_its_commands_exist() -> None:
