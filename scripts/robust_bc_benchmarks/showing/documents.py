@@ -23,7 +23,7 @@ from robust_bc.methods import get_method, method_names
 from robust_bc.report import lines_png, table_as_markdown
 from robust_bc.system.files import write_whole
 from robust_bc_benchmarks.core.contenders import EXPERT, ORACLE
-from robust_bc_benchmarks.core.summaries import SHARE, SUMMARY, summarise
+from robust_bc_benchmarks.core.summaries import SHARE, SUMMARY, differences, summarise
 from robust_bc_benchmarks.showing import audit_tables
 from robust_bc_benchmarks.showing.grids import DRIVING, ERRORS, RETURNS, Grid, grids, percent
 from robust_bc_envs.tasks import CARDS
@@ -63,7 +63,7 @@ class Documents:
             keep_trailing_newline=True,
             autoescape=False,
         )
-        asked = ("tables", "compact", "about", "figure", "long", "heat_map")
+        asked = ("tables", "differences", "compact", "about", "figure", "long", "heat_map")
         environment.filters["md"] = audit_tables.as_markdown
         environment.globals |= {name: getattr(self, name) for name in asked}
         environment.globals |= {"audit": audit_tables, "assumptions": assumptions}
@@ -120,6 +120,17 @@ class Documents:
             said = [(grid.shown, grid.from_paper().get(title, {}).get(rate)) for grid in found]
             lines.append([title, *("–" if number is None else shown.number(number) for shown, number in said)])
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+    def differences(self, name: str, to: str, metric: str = "rmse") -> str:
+        """What each contender's numbers are above those of one, seed by seed, and whether that is more than chance."""
+        table = self.long(name)
+        found = differences(table[table.metric == metric], list(dict.fromkeys(table.kind)), to)
+        found = found[found.rate > 0]
+        places = found.task + ", " + found.kind + " " + found.rate.map(percent)
+        words = (found["mean"].map("{:+.3f}".format) + " " + found.verdict).str.strip()
+        cells = found.assign(place=places, words=words).pivot(index="method", columns="place", values="words")
+        order = [list(dict.fromkeys(column)) for column in (found.method, places)]
+        return audit_tables.as_markdown(cells.loc[order[0], order[1]].fillna("–"))
 
     def figure(
         self, name: str, title: str, *metrics: str, methods: Sequence[str] = (), rates: Sequence[float] = ()
