@@ -40,15 +40,13 @@ class GaussianProcessSettings(Settings):
     metric: MetricName = "equal"
     """Whether all directions of the observations count alike, or as much as a first process finds that they matter."""
     max_pairs: int = 4000
-    """Exact up to so many pairs: memory grows with their square, and time with their cube. Of more, `gpr` lets some
-    stand for all, and the others refuse."""
-    inducing: int = 2000
-    """So many stand for all, where there are more than `max_pairs`."""
+    """Exact up to so many pairs: memory grows with their square, and time with their cube. More are refused, but by
+    `gpr`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("length_scale")
-        self.require_at_least(2, "max_pairs", "inducing")
+        self.require_at_least(2, "max_pairs")
 
 
 GaussianProcessSettingsType = TypeVar("GaussianProcessSettingsType", bound=GaussianProcessSettings)
@@ -57,8 +55,6 @@ GaussianProcessSettingsType = TypeVar("GaussianProcessSettingsType", bound=Gauss
 class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
     """One kernel for all action dimensions; exact inference, as far as memory allows."""
 
-    any_number: ClassVar[bool] = False
-    """Whether some pairs can stand for all."""
     tells_trust: ClassVar[bool] = True
     """Whether it finds out how far each pair is to be trusted."""
 
@@ -66,8 +62,12 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
     def fit_process(self, settings: GaussianProcessSettingsType, prior: Prior, targets: Tensor) -> FittedProcess:
         """The process of targets (n, D) under this prior; no column of them is 0 throughout, unless all are."""
 
+    def inducing(self, settings: GaussianProcessSettingsType) -> int | None:
+        """How many pairs stand for all, where there are more than `max_pairs`; None refuses these."""
+        return None
+
     def check(self, settings: GaussianProcessSettingsType, pairs: int) -> None:
-        if pairs > settings.max_pairs and not self.any_number:
+        if pairs > settings.max_pairs and self.inducing(settings) is None:
             raise RobustBCError(
                 f"method '{self.name}' was given {pairs} pairs, but max_pairs is {settings.max_pairs}: each of several"
                 f" matrices would take {_memory(BYTES_OF_A_DOUBLE * pairs**2)}, and the time grows with the cube of the"
@@ -88,7 +88,7 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         fits = []
         for seed in seeds:
             all_rows = np.arange(pairs) if len(seeds) == 1 else bootstrap_rows(pairs, seed)
-            rows = inducing_rows(all_rows, settings, seed)
+            rows = self._exact_rows(all_rows, settings, seed)
             mine, shown = (values[torch.from_numpy(rows)] for values in (inputs, targets))
             metric, (fitted, prior) = None, self._fit_one(settings, kernel, mine, shown, seed)
             if settings.metric == "learned":
@@ -105,6 +105,16 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
             known = np.unique(np.concatenate([one.rows for one in fits]))
             fits = [replace(one, rows=np.searchsorted(known, one.rows)) for one in fits]
         return GaussianProcesses.of(observations[known], fits, kernel, self.tells_trust)
+
+    def _exact_rows(
+        self, rows: NDArray[np.int64], settings: GaussianProcessSettingsType, seed: MemberSeed
+    ) -> NDArray[np.int64]:
+        """Those of a member's rows that a process is fitted to exactly: all, or of too many some at random."""
+        inducing = self.inducing(settings)
+        if len(rows) <= settings.max_pairs or inducing is None:
+            return rows
+        count = min(inducing, settings.max_pairs)
+        return np.sort(seed.stream(Purpose.TRAIN, index=1).choice(rows, count, replace=False))
 
     def _fit_one(
         self,
@@ -141,14 +151,6 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
 def bootstrap_rows(pairs: int, seed: MemberSeed) -> NDArray[np.int64]:
     """The rows of a bootstrap sample, sorted; each counts once, for a copy would vouch for its twin."""
     return np.unique(seed.stream(Purpose.TRAIN).integers(0, pairs, pairs))
-
-
-def inducing_rows(rows: NDArray[np.int64], settings: GaussianProcessSettings, seed: MemberSeed) -> NDArray[np.int64]:
-    """Those of a member's rows that a process is fitted to exactly: all, or where they are too many some at random."""
-    if len(rows) <= settings.max_pairs:
-        return rows
-    count = min(settings.inducing, settings.max_pairs)
-    return np.sort(seed.stream(Purpose.TRAIN, index=1).choice(rows, count, replace=False))
 
 
 def _memory(size: float) -> str:

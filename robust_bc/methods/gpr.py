@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from torch import Tensor
 
 from robust_bc.gaussian_processes.fitted import FittedProcess, fit_exact
@@ -9,16 +11,30 @@ from robust_bc.gaussian_processes.prior import Prior
 from robust_bc.methods.gaussian_process import GaussianProcessMethod, GaussianProcessSettings
 
 
-class GPR(GaussianProcessMethod[GaussianProcessSettings]):
+@dataclass(frozen=True, kw_only=True)
+class GPRSettings(GaussianProcessSettings):
+    """Settings of regression."""
+
+    inducing: int = 2000
+    """So many pairs stand for all, where there are more than `max_pairs`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_at_least(2, "inducing")
+
+
+class GPR(GaussianProcessMethod[GPRSettings]):
     """Median trick for the length of the kernel, marginal likelihood for its variances."""
 
     name = "gpr"
     summary = "Gaussian-process regression; assumes that all demonstrations are good, and a smooth function"
     when = "for clean pairs of a smooth task, from a few dozen on"
-    settings_type = GaussianProcessSettings
+    settings_type = GPRSettings
     robust = False
-    any_number = True
     tells_trust = False
 
-    def fit_process(self, settings: GaussianProcessSettings, prior: Prior, targets: Tensor) -> FittedProcess:
+    def inducing(self, settings: GPRSettings) -> int:
+        return settings.inducing
+
+    def fit_process(self, settings: GPRSettings, prior: Prior, targets: Tensor) -> FittedProcess:
         return fit_exact(prior, targets)

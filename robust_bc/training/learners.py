@@ -21,7 +21,7 @@ from robust_bc.methods.baselines.median_of_means import MedianOfMeansSettings
 from robust_bc.methods.baselines.trimmed import TrimmedSettings
 from robust_bc.methods.baselines.tukey_pair import TukeyPairSettings
 from robust_bc.methods.choicenet import ChoiceNetSettings
-from robust_bc.methods.gaussian_process import GaussianProcessSettings
+from robust_bc.methods.gpr import GPRSettings
 from robust_bc.methods.lgpr import LGPRSettings
 from robust_bc.methods.mdn import MDNSettings
 from robust_bc.methods.network import NetworkSettings
@@ -195,7 +195,7 @@ class Background(BackgroundSettings, Learner):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GPR(GaussianProcessSettings, Learner):
+class GPR(GPRSettings, Learner):
     """Gaussian-process regression; assumes that all demonstrations are good, and a smooth function.
 
     For clean pairs of a smooth task, from a few dozen on.

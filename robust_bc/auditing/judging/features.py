@@ -14,8 +14,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.spatial.distance import cdist, pdist
 
 from robust_bc.auditing.judging.scaled import Floats, Singles
-from robust_bc.methods.gaussian_process import GaussianProcessSettings
-from robust_bc.methods.gpr import GPR
+from robust_bc.methods.gpr import GPR, GPRSettings
 from robust_bc.system.seeding import MemberSeed
 
 JITTER = 1e-6
@@ -48,7 +47,7 @@ def kernel(left: Floats, right: Floats) -> Floats:
 
 def learn_metric(inputs: Singles, actions: Singles) -> Floats:
     """(S, S): by which inputs are multiplied, so that the median of their distances is 1."""
-    settings = GaussianProcessSettings(kernel="wide-network", metric="learned", max_pairs=max(2, len(inputs)))
+    settings = GPRSettings(kernel="wide-network", metric="learned", max_pairs=max(2, len(inputs)))
     fitted = GPR().fit(settings, inputs, actions, [MemberSeed(0, 0)])
     assert isinstance(fitted.metrics, torch.Tensor)
     metric = fitted.metrics[0].double().numpy()
