@@ -48,6 +48,26 @@ def step_ratio() -> tuple[float, float]:
     return 1e3 * mlp / (5 * STEPS), 1e3 * choicenet / (5 * STEPS)
 
 
+STEP_SIZES = {"small": ((64, 64), 128), "large": ((512, 512), 4096)}
+"""Hidden layers and pairs of a step, below and above `SHARED_FROM`."""
+
+
+def thread_gain(hidden: tuple[int, ...], batch: int) -> tuple[float, float]:
+    """Milliseconds per step with one thread, and with two wherever they are."""
+    pairs, settings = demonstrations(0), {"hidden": hidden, "batch_size": batch, "steps": 25}
+    trainers = [FitPlan.make([pairs], "mlp", 1, [0], "cpu", settings).trainer([0]) for _ in range(2)]
+
+    def block(place: int) -> None:
+        torch.set_num_threads(1 + place)
+        trainers[place].step = 0
+        trainers[place].run_block()
+
+    usual = torch.get_num_threads()
+    seconds = fastest(lambda: block(0), lambda: block(1))
+    torch.set_num_threads(usual)
+    return 1e3 * seconds[0] / 25, 1e3 * seconds[1] / 25
+
+
 PROCESS_PAIRS = 10_000, 50_000
 
 
@@ -87,7 +107,18 @@ def main() -> None:
     alone, together = fleet_ratio()
     mlp, choicenet = step_ratio()
     fewer, more = process_seconds()
+    gains = {name: thread_gain(*size) for name, size in STEP_SIZES.items()}
     rows = [
+        *(
+            Comparison(
+                f"threads_{name}",
+                f"a {name} step with one thread / with two",
+                f"{one:.2f} ms / {two:.2f} ms",
+                one / two,
+                (0.0, 3.0),
+            )
+            for name, (one, two) in gains.items()
+        ),
         Comparison(
             "process_linear",
             f"a Gaussian process of {PROCESS_PAIRS[1]:,} / {PROCESS_PAIRS[0]:,} pairs, time of the fit",

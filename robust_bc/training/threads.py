@@ -1,8 +1,8 @@
 """Threads follow the size of the work: a small step is not shared.
 
 Threads of one product wait for each other many times a step. Where something else keeps a core busy, each wait takes
-as long as its turn: steps of 0.7 million multiplications took 1.5 ms with one thread and 138 ms with two. So the gain
-must be worth it: with two idle cores it is 1.0 times at 0.7 million, 1.5 at 146 and 1.8 at 1,100.
+as long as its turn, which is far more than a small step takes. So the gain must be worth it; `scripts/bench.py` tells
+what two threads bring to a small and to a large step.
 """
 
 from __future__ import annotations
