@@ -64,10 +64,19 @@ def fit_variances(
     covariance: Callable[[Tensor, Tensor], LinearOperator], targets: Tensor, start: Variances, evaluations: int = 100
 ) -> Variances:
     """Signal and noise variance of greatest marginal likelihood; `covariance` makes Σ of the two."""
+    return maximise_variances(
+        lambda signal, noise: negative_log_likelihood(covariance(signal, noise), targets), start, evaluations
+    )
+
+
+def maximise_variances(
+    negative: Callable[[Tensor, Tensor], Tensor], start: Variances, evaluations: int = 100
+) -> Variances:
+    """The two where a negative log-likelihood of them is least."""
 
     def value_and_slope(logarithms: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         both = torch.tensor(logarithms, dtype=torch.float64, requires_grad=True)
-        value = negative_log_likelihood(covariance(both[0].exp(), both[1].exp()), targets)
+        value = negative(both[0].exp(), both[1].exp())
         (slope,) = torch.autograd.grad(value, both)
         return float(value.detach()), slope.numpy()
 

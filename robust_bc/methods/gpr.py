@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from robust_bc.gaussian_processes.fitted import FittedProcess, fit_exact
+from robust_bc.gaussian_processes.kernels import KernelName
+from robust_bc.gaussian_processes.metric import MetricName
 from robust_bc.gaussian_processes.prior import Prior
 from robust_bc.methods.gaussian_process import GaussianProcessMethod, GaussianProcessSettings
 
@@ -15,6 +17,10 @@ from robust_bc.methods.gaussian_process import GaussianProcessMethod, GaussianPr
 class GPRSettings(GaussianProcessSettings):
     """Settings of regression."""
 
+    kernel: KernelName = "wide-network"
+    """The kernel of infinitely wide networks, which goes on like a line, or the squared exponential."""
+    metric: MetricName = "learned"
+    """Whether directions of the observations count as much as a first process finds that they matter, or all alike."""
     inducing: int = 2000
     """So many pairs stand for all, where there are more than `max_pairs`."""
 
