@@ -2,8 +2,8 @@
 
 With m of the n inputs as inducing inputs Z, and features φ(x) = Λ^(−½) Qᵀ k(Z, x) of the spectrum k(Z, Z) = QΛQᵀ, the
 function is φ(x)ᵀw with w ~ N(0, s·I), seen with noise of variance σ². Both variances are those of greatest likelihood
-of all n pairs, N(Y; 0, s·ΦΦᵀ + σ²I): m pairs alone can be explained by their m features without any noise, all n cannot.
-The posterior mean is
+of all n pairs, N(Y; 0, s·ΦΦᵀ + σ²I): m pairs alone can be explained by their m features without any noise, and all n
+cannot. The posterior mean is
 
     f(x) = k(x, Z)·a,    a = Q Λ^(−½) (σ²/s·I + Σ φφᵀ)⁻¹ Σ φ yᵀ    over all n pairs, seen portion by portion.
 
@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from robust_bc.gaussian_processes.fitted import FittedProcess
-from robust_bc.gaussian_processes.likelihood import Variances, maximise_variances
+from robust_bc.gaussian_processes.likelihood import maximise_variances
 from robust_bc.gaussian_processes.prior import RANK_TOLERANCE, Prior
 from robust_bc.networks.mixture import LOG_TWO_PI
 
@@ -48,9 +48,7 @@ def project(fitted: FittedProcess, prior: Prior, inducing: Tensor, inputs: Tenso
     variances = maximise_variances(summary.negative_log_likelihood, fitted.variances)
     diagonal = variances.noise / variances.signal * torch.eye(len(products), dtype=products.dtype)
     weights = torch.cholesky_solve(along, torch.linalg.cholesky(products + diagonal))
-    return replace(
-        fitted, variances=variances, coefficients=basis @ weights, precisions=counts / variances.noise
-    )
+    return replace(fitted, variances=variances, coefficients=basis @ weights, precisions=counts / variances.noise)
 
 
 @dataclass(frozen=True, eq=False)
