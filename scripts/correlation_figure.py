@@ -25,7 +25,7 @@ def main(path: Path = Path("docs/correlation.png")) -> None:
     axes = figure.subplots(2, 2, sharex=True)
     for column, kind in enumerate((REGION_FLIP, REGION_UNIFORM)):
         mixes = [corrupt_region(function, kind, 0.5, seed) for seed in SEEDS]
-        policies = fit_fleet(mixes, "choicenet", seeds=SEEDS, device="cpu", mixtures=2)
+        policies = fit_fleet(mixes, "choicenet", seeds=SEEDS, device="cpu", mixtures=2, rivals=0, gate="state")
         above, below = axes[:, column]
         corrupt = mixes[0].corrupt
         assert corrupt is not None

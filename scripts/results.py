@@ -24,7 +24,7 @@ COMMANDS = {
     "driving-methods": "benchmark driving --methods all --seeds 3 --episodes 100 --jobs 2",
     "synthetic": "benchmark synthetic --methods all --jobs 2",
     "correlation": "benchmark synthetic --functions cosexp --kinds region-flip,region-uniform --rates 0.5"
-    " --methods choicenet@mixtures=2",
+    " --methods choicenet@mixtures=2@rivals=0@gate=state",
     "housing": "benchmark housing --jobs 2",
     "synthetic-fresh": "benchmark synthetic --methods choicenet --seed 100",
     "ablation": "benchmark ablation --seeds 5 --jobs 2",

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from robust_bc.methods.base import Method
 from robust_bc.methods.settings import Settings
+from robust_bc.networks.gates import Gate
 from robust_bc.networks.losses import LossTerms
 from robust_bc.networks.mixture import MixtureParameters
 from robust_bc.networks.network import Activation, Fleet, Head, Trunk
@@ -77,7 +78,7 @@ class NetworkMethod(Method[NetworkSettingsType]):
     def fleet(self, settings: NetworkSettingsType, members: int, observations: int, actions: int) -> Fleet:
         """The networks, not yet initialised."""
         trunk = Trunk(members, observations, settings.hidden, settings.activation)
-        return Fleet(trunk, self.head(settings, members, trunk.outputs, actions))
+        return Fleet(trunk, self.head(settings, members, trunk.outputs, actions), self.gate(settings, members))
 
     def empty(
         self,
@@ -92,6 +93,14 @@ class NetworkMethod(Method[NetworkSettingsType]):
     @abstractmethod
     def head(self, settings: NetworkSettingsType, members: int, features: int, actions: int) -> Head:
         """The part after the trunk."""
+
+    def gate(self, settings: NetworkSettingsType, members: int) -> Gate | None:
+        """What weighs the mixtures, where that is not the head itself."""
+        return None
+
+    def gate_by_episode(self, settings: NetworkSettingsType) -> bool:
+        """Whether the gate has weights for each episode, or one set for all."""
+        return False
 
     @abstractmethod
     def loss(

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from robust_bc.networks.annealing import AnnealedVariance
 from robust_bc.networks.cholesky import (
@@ -23,6 +23,7 @@ from robust_bc.networks.network import Head
 
 WeightNoise = Literal["marginal", "local", "shared"]
 Correlation = Literal["tanh", "sigmoid"]
+GateName = Literal["state", "episode", "global"]
 
 LOG_VARIANCE_CEILING = 20.0
 """Largest log-variance: far from the data exp would overflow, and infinity over infinity is no number."""
@@ -99,6 +100,8 @@ class ChoiceNetHead(Head):
         actions: int,
         *,
         mixtures: int,
+        rivals: int,
+        weighs: bool,
         sigma_z: float,
         noise: WeightNoise,
         variance_floor: AnnealedVariance,
@@ -109,14 +112,16 @@ class ChoiceNetHead(Head):
         self.actions = actions
         self.features = features
         self.mixtures = mixtures
+        self.rivals = rivals
         self.sigma_z = sigma_z
         self.noise = noise
         self.variance_floor = variance_floor  # τ⁻¹
         self.correlation = torch.tanh if correlation == "tanh" else torch.sigmoid
         self.target_correlation = target_correlation
-        # One product for everything: target D, ρ of the others K−1, π K, Σ_0 D.
-        self.parts = (actions, mixtures - 1, mixtures, actions)
+        # One product for everything: target D, ρ of the others K−1, π K+R if the head weighs, Σ_0 D, rivals RD.
+        self.parts = (actions, mixtures - 1, (mixtures + rivals) * weighs, actions, rivals * actions)
         self.outputs = FleetLinear(members, features, sum(self.parts))
+        self.rival_log_variance = nn.Parameter(torch.zeros(members, rivals * actions, 1)) if rivals else None
 
     def noise_shape(self, batch: int) -> tuple[int, ...]:
         sampled = {
@@ -130,10 +135,10 @@ class ChoiceNetHead(Head):
         self.variance_floor.prepare(passes)
 
     def forward(self, features: Tensor, noise: Tensor | None, progress: float) -> MixtureParameters:
-        target, raw, logits, log_base = self.outputs(features).split(self.parts, 1)
+        target, raw, logits, log_base, rivals = self.outputs(features).split(self.parts, 1)
         rho = self.correlation(raw)  # (M, K−1, B)
         if self.target_correlation < 1:
-            rho = torch.cat((torch.full_like(logits[:, :1], self.target_correlation), rho), 1)  # (M, K, B)
+            rho = torch.cat((torch.full_like(target[:, :1], self.target_correlation), rho), 1)  # (M, K, B)
         floor = self.variance_floor(progress)
         spread = slack(rho).unsqueeze(2) * _variance(log_base).unsqueeze(1)  # (M, K or K−1, D, B)
         pivot = self.outputs.bias[:, : self.actions]  # (M, D, 1)
@@ -148,10 +153,35 @@ class ChoiceNetHead(Head):
         if self.target_correlation == 1:  # exactly, where the block keeps 1 − ρ² above zero
             means = torch.cat((target.unsqueeze(1), means), 1)
             spread = torch.cat((torch.zeros_like(target).unsqueeze(1), spread), 1)
-            rho = torch.cat((torch.ones_like(logits[:, :1]), rho), 1)
+            rho = torch.cat((torch.ones_like(target[:, :1]), rho), 1)
+        if self.rival_log_variance is not None:
+            shape = (len(target), self.rivals, self.actions, -1)
+            means = torch.cat((means, rivals.reshape(shape)), 1)
+            broad = _variance(self.rival_log_variance).reshape(shape)
+            spread = torch.cat((spread, broad.expand(-1, -1, -1, target.shape[2])), 1)
+            rho = torch.cat((rho, torch.zeros_like(rho[:, :1]).expand(-1, self.rivals, -1)), 1)
+        if not logits.shape[1]:  # a gate weighs
+            logits = torch.zeros_like(rho)
         return MixtureParameters(
             log_weights=torch.log_softmax(logits, 1), means=means, variances=spread + floor, correlations=rho
         )
+
+    @torch.no_grad()
+    def settle(self, weights: Tensor) -> Tensor:
+        """A rival that owns more than the target is the target: they change places."""
+        settled, size = weights.clone(), self.actions
+        for rival in range(self.rivals):
+            mine = self.mixtures + rival
+            larger = settled[:, mine] > settled[:, 0]  # (M, 1)
+            first = sum(self.parts[:-1]) + rival * size
+            for parameter in (self.outputs.weight, self.outputs.bias):
+                target, other = parameter[:, :size].clone(), parameter[:, first : first + size].clone()
+                parameter[:, :size] = torch.where(larger.unsqueeze(2), other, target)
+                parameter[:, first : first + size] = torch.where(larger.unsqueeze(2), target, other)
+            of_target, of_rival = settled[:, 0].clone(), settled[:, mine].clone()
+            settled[:, 0] = torch.where(larger, of_rival, of_target)
+            settled[:, mine] = torch.where(larger, of_target, of_rival)
+        return settled
 
     def by_row(self) -> Chooser:
         """The target, μᵀh: what mixture 1 says at ρ = 1, whatever ρ_1 was in training."""

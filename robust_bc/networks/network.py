@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from robust_bc.networks.gates import Gate
 from robust_bc.networks.linear import FleetLinear
 from robust_bc.networks.mixture import MixtureParameters
 from robust_bc.networks.model import Chooser, Model, Rows
@@ -58,6 +59,10 @@ class Head(nn.Module, ABC):
     def prepare(self, passes: Tensor) -> None:
         """Training is about to begin, and each member will see its pairs so many times, (M,)."""
 
+    def settle(self, weights: Tensor) -> Tensor:
+        """Put the mixture of the largest weight in the target's place, where that is possible; weights (M, C, 1)."""
+        return weights
+
     @abstractmethod
     def forward(self, features: Tensor, noise: Tensor | None, progress: float) -> MixtureParameters:
         """The mixture at features (M, Q, B); `progress` is the share of training done, 1 afterwards."""
@@ -70,10 +75,11 @@ class Head(nn.Module, ABC):
 class Fleet(Model):
     """M networks of the same architecture."""
 
-    def __init__(self, trunk: Trunk, head: Head) -> None:
+    def __init__(self, trunk: Trunk, head: Head, gate: Gate | None = None) -> None:
         super().__init__()
         self.trunk = trunk
         self.head = head
+        self.gate = gate
         self.live: Tensor | None = None
         """While training, which dimensions of each member's actions tell pairs apart, (M, D, 1); None if all do."""
 
@@ -81,9 +87,23 @@ class Fleet(Model):
     def members(self) -> int:
         return int(next(self.parameters()).shape[0])
 
-    def forward(self, observations: Tensor, noise: Tensor | None = None, progress: float = 1.0) -> MixtureParameters:
+    def forward(
+        self,
+        observations: Tensor,
+        noise: Tensor | None = None,
+        progress: float = 1.0,
+        episodes: Tensor | None = None,
+    ) -> MixtureParameters:
+        """With a gate, `episodes` (M, B) says where the observations are from."""
         parameters: MixtureParameters = self.head(self.trunk(observations), noise, progress)
-        return parameters if self.live is None else dataclasses.replace(parameters, live=self.live)
+        if self.live is not None:
+            parameters = dataclasses.replace(parameters, live=self.live)
+        return parameters if self.gate is None else self.gate(parameters, episodes)
+
+    def settle(self) -> None:
+        """Training is over: the target is what owns most pairs."""
+        if self.gate is not None:
+            self.gate.weights = self.head.settle(self.gate.weights)
 
     def by_row(self) -> Chooser:
         features, choose = self.trunk.by_row(), self.head.by_row()

@@ -46,6 +46,8 @@ def write_checkpoint(path: Path, trainer: Trainer, mark: str) -> None:
         tensors[f"best.{index}"] = trainer.best[index]
         for name in ADAM_STATE:
             tensors[f"adam.{index}.{name}"] = trainer.optimiser.state[parameter][name]
+    if trainer.fleet.gate is not None:
+        tensors |= {f"gate.{name}": values for name, values in trainer.fleet.gate.memory().items()}
     for network, odds in enumerate(trainer.odds or ()):
         tensors[f"odds.{network}"] = torch.from_numpy(odds)
     history = trainer.history
@@ -86,6 +88,9 @@ def _expected(trainer: Trainer, given: Mapping[str, NDArray[Any]]) -> dict[str, 
         for name in (f"parameter.{index}", f"best.{index}", *(f"adam.{index}.{part}" for part in ADAM_STATE[1:])):
             expected[name] = Expected(shape, finite=False)  # of a member that went astray
         expected[f"adam.{index}.step"] = Expected(())
+    if trainer.fleet.gate is not None:
+        memory = trainer.fleet.gate.memory()
+        expected |= {f"gate.{name}": Expected(tuple(values.shape)) for name, values in memory.items()}
     if "odds.0" in given:
         rows = trainer.data.training
         expected |= {f"odds.{network}": Expected((len(rows[network]),), np.float64) for network in range(networks)}
@@ -118,6 +123,9 @@ def _restore(trainer: Trainer, tensors: Mapping[str, NDArray[Any]]) -> None:
         parameter.copy_(tensor(f"parameter.{index}"))
         trainer.best[index].copy_(tensor(f"best.{index}"))
         trainer.optimiser.state[parameter] = {name: tensor(f"adam.{index}.{name}") for name in ADAM_STATE}
+    if trainer.fleet.gate is not None:
+        for name in trainer.fleet.gate.memory():
+            setattr(trainer.fleet.gate, name, tensor(f"gate.{name}"))
     trainer.score, trainer.stale = tensor("score"), tensor("stale")
     drawn_alike = "odds.0" not in tensors
     trainer.odds = None if drawn_alike else [tensors[f"odds.{n}"] for n in range(len(trainer.seeds))]

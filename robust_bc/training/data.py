@@ -33,10 +33,22 @@ class FleetData:
 
     observations: Tensor  # (ΣN, S) on the device
     actions: Tensor  # (ΣN, D)
+    episodes: Index  # (ΣN,), counted from 0 in each demonstrations
     training: list[Index]  # per network, rows of the pool
     held_out: Tensor | None  # (M, V) rows of the pool on the device, short members filled up by repetition
     held_out_share: Tensor | None  # (M, V) weight of each in its member's mean; 0 for the filling
     live: Tensor | None = None  # (M, D, 1), which dimensions of a member's actions are not constant; None if none is
+
+    def for_gate(self, by_episode: bool) -> tuple[Tensor, Tensor]:
+        """For each pair of the pool the episode that it is of, and how many training pairs each network has of each.
+
+        (ΣN,) and (M, E); a held-out episode has none. For a gate that is for all pairs together, all are of one.
+        """
+        episodes = self.episodes if by_episode else np.zeros_like(self.episodes)
+        count = int(episodes.max()) + 1
+        sizes = np.stack([np.bincount(episodes[rows], minlength=count) for rows in self.training])
+        device = self.observations.device
+        return torch.from_numpy(episodes).to(device), torch.from_numpy(sizes.astype(np.float32)).to(device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +70,7 @@ def make_fleet_data(
     """The pool and the splits; a network is (which demonstrations, its seed)."""
     observations = [n.observations.forward(d.observations) for d, n in zip(demonstrations, normalisations, strict=True)]
     actions = [n.actions.forward(d.actions) for d, n in zip(demonstrations, normalisations, strict=True)]
+    episodes = [np.unique(d.episodes, return_inverse=True)[1] for d in demonstrations]
     starts = np.cumsum([0, *(len(d) for d in demonstrations)])
     splits: dict[tuple[int, ...], tuple[Index, Index]] = {}  # restarts share theirs, and without a share all do
     training: list[Index] = []
@@ -74,6 +87,7 @@ def make_fleet_data(
     return FleetData(
         observations=torch.from_numpy(np.concatenate(observations)).to(device),
         actions=torch.from_numpy(np.concatenate(actions)).to(device),
+        episodes=np.concatenate(episodes),
         training=training,
         held_out=None if rows is None else rows.to(device),
         held_out_share=None if share is None else share.to(device),

@@ -8,7 +8,7 @@ The same as `robust_bc.fit(demos, method="choicenet", hidden=(256, 256), mixture
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.methods.baselines.background import BackgroundSettings
@@ -20,7 +20,7 @@ from robust_bc.methods.baselines.leaky_tukey import LeakyTukeySettings
 from robust_bc.methods.baselines.median_of_means import MedianOfMeansSettings
 from robust_bc.methods.baselines.trimmed import TrimmedSettings
 from robust_bc.methods.baselines.tukey_pair import TukeyPairSettings
-from robust_bc.methods.choicenet import ChoiceNetSettings
+from robust_bc.methods.choicenet import IN_THE_PAPER, ChoiceNetSettings
 from robust_bc.methods.gpr import GPRSettings
 from robust_bc.methods.lgpr import LGPRSettings
 from robust_bc.methods.mdn import MDNSettings
@@ -82,6 +82,11 @@ class ChoiceNet(ChoiceNetSettings, Learner):
     """
 
     method: ClassVar[str] = "choicenet"
+
+    @classmethod
+    def as_in_the_paper(cls, **settings: Any) -> ChoiceNet:
+        """With the settings that make it what the paper prints (docs/choicenet.md), and others on top."""
+        return cls(**{**IN_THE_PAPER, **settings})
 
 
 @dataclass(frozen=True, kw_only=True)

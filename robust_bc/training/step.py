@@ -41,12 +41,16 @@ def training_step(
     actions: Tensor,  # (M, D, B)
     noise: Tensor | None,
     progress: float,
+    episodes: Tensor | None = None,  # (M, B), for a gate
 ) -> LossTerms:
     """Forward, backward, update. Losses are summed over members, so that each gets the gradient it gets alone."""
     for group in optimiser.param_groups:
         group["lr"] = learning_rate_at(settings, progress)
-    terms = method.loss(settings, fleet(observations, noise, progress), actions, progress)
+    parameters = fleet(observations, noise, progress, episodes)
+    terms = method.loss(settings, parameters, actions, progress)
     optimiser.zero_grad(set_to_none=True)
     terms.total.sum().backward()  # type: ignore[no-untyped-call]
     optimiser.step()
+    if fleet.gate is not None and episodes is not None:
+        fleet.gate.update(parameters, actions, episodes)
     return terms

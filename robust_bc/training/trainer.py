@@ -44,6 +44,10 @@ class Trainer:
         initialise(self.fleet, self.seeds)
         self.fleet.to(device)
         self.fleet.live = data.live
+        self.episodes: Tensor | None = None
+        if self.fleet.gate is not None:
+            self.episodes, per_episode = data.for_gate(method.gate_by_episode(settings))
+            self.fleet.gate.prepare(per_episode)
         pairs = torch.tensor([len(rows) for rows in data.training], dtype=torch.float32, device=device)  # (M,)
         self.fleet.head.prepare(settings.steps * settings.batch_size / pairs)
         self.parameters = list(self.fleet.parameters())
@@ -100,6 +104,7 @@ class Trainer:
                 self.data.actions[rows].transpose(1, 2),
                 None if block.noise is None else block.noise[offset],
                 self.step / settings.steps,
+                None if self.episodes is None else self.episodes[rows],
             )
             for name, value in {"total": terms.total, **terms.parts}.items():
                 sums[name] += value.detach()
@@ -149,6 +154,7 @@ class Trainer:
         if self.settings.early_stopping:
             for best, parameter in zip(self.best, self.parameters, strict=True):
                 parameter.copy_(best)
+        self.fleet.settle()
 
     def finite_members(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which members have only finite weights, (M,)."""

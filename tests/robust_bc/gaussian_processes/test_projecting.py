@@ -41,7 +41,7 @@ def test_the_likelihood_is_the_literal_one_of_all_pairs(name: KernelName) -> Non
     for signal, noise in ((0.7, 0.2), (2.0, 0.01)):
         covariance = signal * features @ features.mT + noise * torch.eye(len(inputs), dtype=features.dtype)
         normal = torch.distributions.MultivariateNormal(torch.zeros_like(targets[:, 0]), covariance)
-        literal = -sum(normal.log_prob(column) for column in targets.mT)
+        literal = -sum(normal.log_prob(column) for column in targets.mT)  # type: ignore[no-untyped-call]
         found = summary.negative_log_likelihood(*torch.tensor([signal, noise], dtype=features.dtype))
         torch.testing.assert_close(found, literal, rtol=1e-8, atol=0)
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from robust_bc import Demonstrations, RobustBCError, fit, load_policy
-from robust_bc.methods.choicenet import ChoiceNet
+from robust_bc.methods.choicenet import IN_THE_PAPER, ChoiceNet
 from robust_bc.networks.cholesky import literal_transform
 from robust_bc.networks.linear import initialise
 from robust_bc.networks.losses import choicenet_loss
@@ -26,8 +26,8 @@ SIGMA_Z, TAU_INVERSE = 0.7, 0.02
 @pytest.mark.parametrize("target", [1.0, 0.95, 0.4])
 def test_head_is_the_literal_formula(noise: str, correlation: str, target: float) -> None:
     """μ_k = b + W̃_k h with the weights W̃_k really built by the paper's transform, ρ_1 among them."""
-    given = {"correlation": correlation, "target_correlation": target, "noise": noise}
-    settings = ChoiceNet().settings({"mixtures": 3, "tau_inverse": TAU_INVERSE, "sigma_z": SIGMA_Z, **given})
+    given = {"mixtures": 3, "correlation": correlation, "target_correlation": target, "noise": noise}
+    settings = ChoiceNet().settings({**IN_THE_PAPER, "tau_inverse": TAU_INVERSE, "sigma_z": SIGMA_Z, **given})
     head = ChoiceNet().head(settings, 2, 5, 2)
     initialise(head, [MemberSeed(0), MemberSeed(1)])
     features = torch.rand(2, 5, 4, generator=torch.Generator().manual_seed(0))
@@ -60,7 +60,7 @@ def test_head_is_the_literal_formula(noise: str, correlation: str, target: float
 
 
 def test_the_l2_part_pulls_the_first_mixture_and_gradients_flow() -> None:
-    settings = ChoiceNet().settings({"target_correlation": 0.5, "correlation": "sigmoid"})
+    settings = ChoiceNet().settings({**IN_THE_PAPER, "target_correlation": 0.5, "correlation": "sigmoid"})
     head = ChoiceNet().head(settings, 1, 3, 2)
     initialise(head, [MemberSeed(0)])
     parameters = head(torch.rand(1, 3, 6), None, 0.0)
@@ -92,7 +92,8 @@ def test_both_settings_are_fitted_saved_and_loaded(pairs: Demonstrations, tmp_pa
     rho = loaded.mixture(pairs.observations).correlations
     assert rho is not None
     assert rho[..., 0] == pytest.approx(0.9)
-    assert (rho[..., 1:] > 0).all()
+    assert (rho[..., 1] > 0).all()
+    assert (rho[..., 2] == 0).all()  # of the rival
     assert np.array_equal(loaded.predict(pairs.observations)[0], policy.predict(pairs.observations)[0])
     plain = fit(pairs, "choicenet", device="cpu", **QUICK)
     told = fit(pairs, "choicenet", device="cpu", **QUICK, correlation="tanh", target_correlation=1.0)

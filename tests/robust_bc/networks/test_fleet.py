@@ -7,7 +7,7 @@ import torch
 
 from robust_bc import Policy, fit, fit_fleet
 from robust_bc.methods import method_names
-from robust_bc.methods.choicenet import ChoiceNet
+from robust_bc.methods.choicenet import IN_THE_PAPER, ChoiceNet
 from robust_bc.networks.linear import FleetLinear, initialise
 from robust_bc.system.seeding import MemberSeed
 from tests.conftest import QUICK, make_pairs, quick
@@ -76,7 +76,9 @@ def same_weights(one: Policy, other: Policy, tolerance: float) -> None:
 @pytest.mark.parametrize("noise", ["marginal", "local", "shared"])
 def test_choicenet_head_is_the_literal_formula(noise: str) -> None:
     """ρ, π, μ_k and Σ_k from the weights, mixture by mixture, as docs/choicenet.md writes them."""
-    settings = ChoiceNet().settings({"mixtures": 3, "noise": noise, "tau_inverse": 0.02, "sigma_z": 0.7})
+    settings = ChoiceNet().settings(
+        {**IN_THE_PAPER, "mixtures": 3, "noise": noise, "tau_inverse": 0.02, "sigma_z": 0.7}
+    )
     head = ChoiceNet().head(settings, 2, 5, 2)
     initialise(head, [MemberSeed(0), MemberSeed(1)])
     h = torch.rand(2, 5, 4, generator=torch.Generator().manual_seed(0))

@@ -157,7 +157,7 @@ def test_patience_ends_early_and_freezes_what_was_given_up(pairs: Demonstrations
 
 
 def test_history_tells_every_part(pairs: Demonstrations) -> None:
-    history = fit(pairs, members=2, device="cpu", **QUICK).history
+    history = fit(pairs, "choicenet", members=2, device="cpu", gate="state", **QUICK).history
     assert history is not None
     names = {name for _, _, name, _ in history.rows()}
     assert names == {"total", "nll", "l2", "kl"}
