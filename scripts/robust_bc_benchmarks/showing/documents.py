@@ -22,14 +22,13 @@ from matplotlib.ticker import MaxNLocator
 from robust_bc.methods import get_method, method_names
 from robust_bc.report import lines_png, table_as_markdown
 from robust_bc.system.files import write_whole
-from robust_bc_benchmarks.core.contenders import EXPERT, ORACLE
+from robust_bc_benchmarks.core.contenders import PLAIN, SHARED_ORACLE, is_reference, oracle_of, shown_name
 from robust_bc_benchmarks.core.summaries import SHARE, SUMMARY, differences, summarise
 from robust_bc_benchmarks.showing import audit_tables
 from robust_bc_benchmarks.showing.grids import DRIVING, ERRORS, RETURNS, Grid, grids, percent
-from robust_bc_envs.tasks import CARDS
 
 PAGES = Path(__file__).parent.parent / "pages"
-SHOWN = (*RETURNS, *DRIVING, *ERRORS)
+SHOWN = tuple(dict.fromkeys((*RETURNS, *DRIVING, *ERRORS)))
 MOST_LINES = 8
 """More methods than these are drawn as dots, a line for each, because nobody can tell their curves apart."""
 OURS = "choicenet"
@@ -85,9 +84,7 @@ class Documents:
         if "mean" in table:
             return table[SUMMARY]
         kinds = list(dict.fromkeys(table.kind))
-        random = {task: card.reference.random for task, card in CARDS.items() if card.reference is not None}
-        methods = self.about(name).get("methods", ())
-        return summarise(table, kinds, random if name.startswith("mujoco") else {}, methods)
+        return summarise(table, kinds, methods=self.about(name).get("methods", ()))
 
     def about(self, name: str) -> dict[str, Any]:
         """Command, date, machine and versions."""
@@ -113,9 +110,10 @@ class Documents:
         heads = [found[0].shown.title, *(f"{grid.task}, {grid.kind}" for grid in found)]
         lines = [heads, ["---", *["---:"] * len(found)]]
         rows = [{row.method: row for row in grid.rows.itertuples() if row.rate == rate} for grid in found]
-        for method in methods or found[0].methods:
+        for method in _named(methods, found) or found[0].methods:
             cells = [(grid.shown, mine.get(method)) for grid, mine in zip(found, rows, strict=True)]
-            lines.append([method, *("–" if row is None else _with_worst(shown, row) for shown, row in cells)])
+            words = ["–" if row is None else _with_worst(shown, row) for shown, row in cells]
+            lines.append([shown_name(method), *words])
         for title in dict.fromkeys(title for grid in found for title in grid.from_paper()):
             said = [(grid.shown, grid.from_paper().get(title, {}).get(rate)) for grid in found]
             lines.append([title, *("–" if number is None else shown.number(number) for shown, number in said)])
@@ -137,7 +135,7 @@ class Documents:
     ) -> str:
         """Draw a metric against the rate, a panel for each task and kind, and show it."""
         found, path = self.grids(name, None, None, metrics), self.docs / f"{name}.png"
-        for given, column in ((methods, "method"), (rates, "rate")):
+        for given, column in ((_named(methods, found), "method"), (rates, "rate")):
             if given:
                 found = [replace(grid, rows=grid.rows[grid.rows[column].isin(given)]) for grid in found]
         if self.figures:
@@ -149,6 +147,13 @@ class Documents:
         if self.figures:
             save(audit_tables.heat_map(self.long(name)), self.docs / f"{name}.png")
         return f"![Mean AUROC by task and kind]({name}.png)"
+
+
+def _named(methods: Sequence[str], found: Sequence[Grid]) -> list[str]:
+    """Where every method has an oracle of its own, `oracle` is that of the plain one."""
+    there = {method for grid in found for method in grid.methods}
+    own = oracle_of(PLAIN)
+    return [own if name == SHARED_ORACLE and name not in there else name for name in methods]
 
 
 def _with_worst(shown: Any, row: Any) -> str:
@@ -202,11 +207,11 @@ def dots(found: Sequence[Grid], metrics: Sequence[str]) -> Figure:
 def _dots_of(axis: Axes, grid: Grid, rate: float, names: list[str]) -> None:
     factor = 100 if grid.shown.percent else 1
     for row in grid.rows[grid.rows.rate == rate].itertuples():
-        colour = "#0072B2" if row.method == OURS else "#000000" if row.method in (ORACLE, EXPERT) else "#777777"
+        colour = "#0072B2" if row.method == OURS else "#000000" if is_reference(row.method) else "#777777"
         place = names.index(row.method)
         axis.plot([factor * row.low, factor * row.high], [place, place], color=colour, lw=1.6)
         axis.plot(factor * row.mean, place, marker="o", ms=4, color=colour)
-    axis.set_yticks(range(len(names)), names, fontsize=8)
+    axis.set_yticks(range(len(names)), [shown_name(name) for name in names], fontsize=8)
     axis.set_ylim(len(names) - 0.4, -0.6)
     axis.xaxis.set_major_locator(MaxNLocator(4))
     axis.set_xlabel("%" if grid.shown.percent or grid.shown.metric == SHARE else grid.shown.title, fontsize=8)
