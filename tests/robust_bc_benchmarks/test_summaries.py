@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from robust_bc_benchmarks.core.summaries import SHARE, differences, share_interv
 from robust_bc_benchmarks.showing import audit_tables
 from robust_bc_benchmarks.showing.bar import bar_table
 from robust_bc_benchmarks.showing.documents import Documents, assumptions
-from robust_bc_benchmarks.showing.grids import DRIVING, RETURNS, WHO_SHARED, grids
+from robust_bc_benchmarks.showing.grids import DRIVING, RETURNS, WHO, WHO_SHARED, grids
 from robust_bc_benchmarks.showing.run_pages import make_page
 from robust_bc_envs.tasks import CARDS
 
@@ -94,8 +96,11 @@ def test_a_seed_whose_oracle_is_worth_nothing_has_no_share() -> None:
     assert (share.mean, share.worst) == (1.0, 0.5)
 
 
-def test_the_bar_by_hand() -> None:
-    """Two kinds at 30 %, a graded mix, and rate 0, for which a method is its own oracle."""
+def whole_episodes(task: str) -> tuple[Plan, pandas.DataFrame]:
+    """Two kinds at 30 %, a graded mix, and rate 0, where a method is its own oracle."""
+    random = CARDS[task].reference
+    assert random is not None
+    zero = random.random
 
     def number(key: Key) -> float:
         if is_oracle(key.method) or not key.rate:
@@ -104,11 +109,16 @@ def test_the_bar_by_hand() -> None:
         worse = 400.0 if (key.method, key.kind, key.seed) == ("choicenet", "uniform", 0) else 0.0
         return 1000.0 * kept.get((key.method, key.kind), 0.98) - worse + key.seed
 
-    plan = Plan(("pendulum",), ("flip", "uniform", "graded"), (0.0, 0.3), ("choicenet", "mlp"), SIX)
+    plan = Plan((task,), ("flip", "uniform", "graded"), (0.0, 0.3), ("choicenet", "mlp"), SIX)
     asked = [(place, name, seed) for place in plan.places() for name in with_oracles(plan.methods) for seed in SIX]
     keys = dict.fromkeys(plan.key(*place, name, seed, uneven=("graded",)) for place, name, seed in asked)
-    assert Key("pendulum", "graded", None, "mlp+oracle", 0) in keys
-    table = Results(plan, {key: Cell(key, {"return": number(key) - 1257.8}) for key in keys}).table()
+    assert Key(task, "graded", None, "mlp+oracle", 0) in keys
+    cells = {key: Cell(key, {"return": number(key) + zero, "collision": 0.0}) for key in keys}
+    return plan, Results(plan, cells).table()
+
+
+def test_the_bar_by_hand() -> None:
+    plan, table = whole_episodes("pendulum")
     found = bar_table(table, plan.kinds, plan.methods)
     assert [[cell.text for cell in line] for line in found.rows] == [
         # Of uniform, five seeds keep 97 % and one 57 %, and the mlp has 98 %.
@@ -117,6 +127,27 @@ def test_the_bar_by_hand() -> None:
     ]
     few = bar_table(table[table.seed < 3], plan.kinds, plan.methods)
     assert [cell.text for cell in few.rows[0]][3:] == ["–", "–"]
+    failed = table[(table.method != "choicenet") | (table.kind != "flip") | (table.seed > 0)]
+    assert [cell.text for cell in bar_table(failed, plan.kinds, plan.methods).rows[0]][1:3] == ["2 of 3", "1 of 3"]
+
+
+def test_pages_of_whole_episodes_come_with_their_results(tmp_path: Path) -> None:
+    docs = Path(__file__).parent.parent.parent / "docs"
+    shutil.copytree(docs / "results", tmp_path / "results", ignore=shutil.ignore_patterns("*-episodes.*"))
+    assert not {name for name in Documents(tmp_path).texts() if "episodes" in name}
+    for name, task in (("mujoco", "pendulum"), ("driving", "lane-driving")):
+        plan, table = whole_episodes(task)
+        table.to_csv(tmp_path / "results" / f"{name}-episodes.csv", index=False)
+        about = json.loads((docs / "results" / "mujoco.json").read_text()) | {"methods": plan.methods}
+        (tmp_path / "results" / f"{name}-episodes.json").write_text(json.dumps(about))
+    texts = Documents(tmp_path).texts()
+    assert "| choicenet | 2 of 3 | 2 of 3 | 1 of 3 | 1 of 1 |" in texts["mujoco-episodes.md"]
+    assert "| pendulum | 30 % | – | 96 % (96 %) | 91 % (57 %) |" in texts["mujoco-episodes.md"]
+    assert "oracle of choicenet" in texts["mujoco-episodes.md"]
+    assert WHO in texts["driving-episodes.md"]
+    assert texts["results.md"].index("mujoco-episodes.md") < texts["results.md"].index("driving-episodes.md")
+    assert texts["results.md"].index("driving-episodes.md") < texts["results.md"].index("mujoco.md")
+    assert texts["mujoco.md"] == (docs / "mujoco.md").read_text()
 
 
 def test_a_graded_mix_stands_behind_the_rates() -> None:

@@ -16,7 +16,7 @@ from robust_bc_benchmarks.core.summaries import ANY, SHARE, SMALLER_IS_BETTER
 
 NOTHING = "–"
 WHO = "The oracle of a method is the same method, with the same settings, on only the good pairs of the same mix."
-WHO_SHARED = "The oracle is least squares on the good pairs of the same mix."
+WHO_SHARED = "The oracle is `mlp` on the good pairs of the same mix."
 
 
 @dataclass(frozen=True)
