@@ -69,6 +69,14 @@ def test_means_over_seeds_in_every_place_that_shows_them() -> None:
     assert set(summary[summary.metric == SHARE].method) == {"choicenet", "mdn", "mlp"}
 
 
+def test_who_cleans_by_itself_has_an_oracle_of_its_own_where_no_pair_is_bad() -> None:
+    rows = [("auto", 8.0), ("auto+oracle", 10.0), ("mlp", 9.0)]
+    table = pandas.DataFrame(rows, columns=["method", "value"]).assign(task="t", kind="clean", rate=0.0, seed=0)
+    summary = summarise(table.assign(metric="return"), ("flip",), {"t": 0.0}, ("auto", "mlp"))
+    shares = summary[summary.metric == SHARE].set_index("method")["mean"]
+    assert shares.to_dict() == {"auto": 0.8, "mlp": 1.0}
+
+
 def test_older_results_have_one_oracle_for_all() -> None:
     table = results(returns).table()
     table = table[~table.method.isin(["choicenet+oracle", "mdn+oracle"])].replace("mlp+oracle", "oracle")
