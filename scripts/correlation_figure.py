@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from robust_bc.training.fitting import fit_fleet
-from robust_bc_benchmarks.showing.documents import save
+from robust_bc_benchmarks.showing.drawing import save
 from robust_bc_benchmarks.suites.functions import CORRUPT_REGION, FUNCTIONS, REGION_FLIP, REGION_UNIFORM, corrupt_region
 
 SEEDS = range(10)

@@ -15,8 +15,11 @@ from robust_bc.cli.main import main as robust_bc
 
 RESULTS = Path("docs/results")
 RETURNS = "halfcheetah,walker2d,pendulum,reacher,double-pendulum,lunar-lander"
-FAULTS = "clean,rollout,medium,noisy,delayed,stuck,relabel,flip,uniform,misaligned,duplicated"
+FAULTS = "rollout,medium,noisy,delayed,stuck,relabel,flip,uniform,misaligned,duplicated"
+EPISODES = f"--pairs all --kinds {FAULTS} --rates 0,0.2,0.4 --methods auto,choicenet,mlp --seeds 5 --jobs 2"
 COMMANDS = {
+    "mujoco-episodes": f"benchmark mujoco --tasks all --episodes 20 {EPISODES}",
+    "driving-episodes": f"benchmark driving --episodes 100 {EPISODES}",
     "mujoco": "benchmark mujoco --jobs 2",
     "driving": "benchmark driving --jobs 2",
     "driving-curved": "benchmark driving --road curved --seeds 5 --jobs 2",
@@ -30,8 +33,8 @@ COMMANDS = {
     "ablation": "benchmark ablation --seeds 5 --jobs 2",
     "ablation-functions": "benchmark ablation --tasks cosexp,linear,step --rates 0,0.6,0.8 --seeds 5 --jobs 2",
     "audit": "benchmark audit --detectors audit --seed 60 --jobs 2",
-    "audit-returns": f"benchmark audit --detectors audit --rates 0.3 --seed 60 --seeds 5 --returns --kinds {FAULTS}"
-    f" --tasks {RETURNS} --jobs 2",
+    "audit-returns": f"benchmark audit --detectors audit --rates 0.3 --seed 60 --seeds 5 --returns"
+    f" --kinds clean,{FAULTS} --tasks {RETURNS} --jobs 2",
     "audit-pairs": "benchmark audit --detectors audit --pairs 500 --tasks halfcheetah,walker2d --kinds"
     " rollout,relabel,flip,uniform --rates 0.1,0.2,0.3,0.4 --seed 60 --seeds 3 --returns --jobs 2",
     "audit-parts": "benchmark audit --rates 0.3 --seed 60 --seeds 2 --jobs 2",

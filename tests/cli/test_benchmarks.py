@@ -37,7 +37,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
             suite = request.suite
             assert isinstance(suite, ControlSuite)
             plan = dataclasses.replace(suite.plan, common=TINY)
-            quick = dataclasses.replace(suite, plan=plan, episodes=3, pairs=50, mixes=Mixes(50, episodes=3))
+            mixes = Mixes(50, episodes=3) if suite.mixes.pairs else Mixes(None, episodes=4, steps=40)
+            quick = dataclasses.replace(suite, plan=plan, episodes=3, mixes=mixes)
             return dataclasses.replace(request, suite=quick)
 
         monkeypatch.setattr(control, name, cut)
@@ -55,8 +56,8 @@ def test_walkers(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert about["command"] == f"robust-bc benchmark mujoco {' '.join(words)}"
     assert about["machine"]["processor"]
     table = pandas.read_csv(out / "results.csv")
-    # The expert, at rate 0 three methods, at 30 % two kinds with three methods, and the oracle.
-    assert len(table.drop_duplicates(["kind", "rate", "method", "seed"])) == 1 + 2 * (3 + 2 * 3 + 1)
+    # The expert, at rate 0 three methods, at 30 % two kinds with three methods, and the oracles of these.
+    assert len(table.drop_duplicates(["kind", "rate", "method", "seed"])) == 1 + 2 * (3 + 2 * 3 + 3)
     assert "Gaussian noise of 0.3 (halfcheetah) of half the action space" in (out / "report.html").read_text()
     tables = (out / "table.md").read_text()
     assert "| choicenet |" in tables
@@ -86,6 +87,37 @@ def test_driving_its_replay_and_its_transfer_test(small: None, tmp_path: Path) -
     assert {path.name for path in tmp_path.glob("policies*")} == {"policies", "policies-curved"}
 
 
+def test_whole_episodes_tell_who_reaches_the_bar(
+    small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "--pairs all --tasks pendulum --kinds noisy,graded --rates 0,0.3 --methods mlp,mdn@steps=20 --seeds 2"
+    control.run_mujoco([*words.split(), "--out", str(tmp_path)])
+    printed, page = capsys.readouterr().out, (tmp_path / "table.md").read_text()
+    for text in ("Who reaches the bar", "oracle of mdn@steps=20", "graded", "expert"):
+        assert text in printed, text
+        assert text in page, text
+    assert "whole episodes, 10 of each teacher (15 of pendulum), at most 300 steps of each" in page
+    table = pandas.read_csv(tmp_path / "results.csv")
+    assert set(table[table.kind == "graded"].method) == {"mlp", "mdn@steps=20", "mlp+oracle", "mdn@steps=20+oracle"}
+
+
+def test_driving_in_whole_episodes(small: None, tmp_path: Path) -> None:
+    words = f"--pairs all --rates 0.3 --methods mlp --seeds 1 --out {tmp_path}"
+    control.run_driving(words.split())
+    assert "share of the oracle's return" in (tmp_path / "table.md").read_text()
+    assert "Who reaches the bar" in (tmp_path / "report.html").read_text()
+
+
+def test_all_tasks_and_more_episodes() -> None:
+    suites = [
+        control.mujoco(control.MujocoArguments(tasks=("all",), pairs=None, kinds=("graded",)), "x").suite,
+        control.driving(control.DrivingArguments(pairs=None, good_episodes=7), "x").suite,
+    ]
+    assert len(suites[0].plan.tasks) == 7
+    assert isinstance(suites[1], ControlSuite)
+    assert suites[1].mixes == Mixes(None, 7, steps=300)
+
+
 def test_only_the_papers_setting_is_compared_with_it() -> None:
     compared = [
         control.mujoco(control.MujocoArguments(), "x").paper,
@@ -94,6 +126,7 @@ def test_only_the_papers_setting_is_compared_with_it() -> None:
         control.driving(control.DrivingArguments(road="curved"), "x").paper,
     ]
     assert compared == [True, False, True, False]
+    assert not control.driving(control.DrivingArguments(pairs=None), "x").paper
 
 
 def test_functions_prices_and_ablation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,6 +161,8 @@ def test_page_by_page_the_same_results(small: None, tmp_path: Path) -> None:
         ("housing --seed -1", "seed must be a whole number of at least 0"),
         ("synthetic --functions sine", "there is no function 'sine' in this benchmark; it has cosexp, linear, step."),
         ("mujoco --tasks cheetah", "there is no task 'cheetah' in this benchmark"),
+        ("mujoco --pairs some", "--pairs must be a whole number or 'all', but it is 'some'."),
+        ("mujoco --pairs all --good-episodes 0", "--good-episodes must be at least 1, but it is 0."),
         ("mujoco --kinds flop", "there is no kind of corruption 'flop' in this benchmark"),
         ("mujoco --device abacus", "abacus"),
         ("ablation --tasks boston", "there is no task 'boston' in this benchmark"),

@@ -35,8 +35,8 @@ def plan(**changes: Any) -> Plan:
 class FakeMixes(Mixes):
     """Random pairs of the right size; counts what it is asked for."""
 
-    def __init__(self) -> None:
-        super().__init__(60)
+    def __init__(self, pairs: int | None = 60) -> None:
+        super().__init__(pairs)
         self.asked: list[tuple[str, str, float | None, int]] = []
 
     def mix(self, task: str, kind: str, rate: float | None, seed: int) -> tuple[Demonstrations, None]:
@@ -52,9 +52,9 @@ class FakeMixes(Mixes):
         return {"teachers": "fake"}
 
 
-def suite(mixes: Mixes | None = None, episodes: int = 2, pairs: int = 60, **changes: Any) -> ControlSuite:
+def suite(mixes: Mixes | None = None, episodes: int = 2, **changes: Any) -> ControlSuite:
     """Two short episodes."""
-    return ControlSuite(plan(**changes), "cpu", pairs, episodes, SETTINGS, mixes or FakeMixes())
+    return ControlSuite(plan(**changes), "cpu", episodes, SETTINGS, mixes or FakeMixes())
 
 
 def run(asked: Suite, out: Path, jobs: int = 1) -> tuple[Results, list[str]]:

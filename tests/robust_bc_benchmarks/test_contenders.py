@@ -8,10 +8,20 @@ import numpy as np
 import pytest
 
 from robust_bc import Demonstrations, RobustBCError, method_names
+from robust_bc.methods import get_method
 from robust_bc.policies.policy import Policy
 from robust_bc_benchmarks.commands.regression import VARIANTS
 from robust_bc_benchmarks.core import contenders
-from robust_bc_benchmarks.core.contenders import TOLD, expand, fair, find_contender, fit_contender
+from robust_bc_benchmarks.core.contenders import (
+    TOLD,
+    expand,
+    fair,
+    find_contender,
+    fit_contender,
+    shown_name,
+    with_oracles,
+    without_bad_pairs,
+)
 from tests.conftest import NETWORK_METHODS, make_pairs
 
 
@@ -32,8 +42,8 @@ def test_all_are_the_methods_and_those_that_can_be_told_the_rate() -> None:
         ("choicenet@mixtures", "'mixtures' is not a setting; write NAME=VALUE"),
         ("trimed", "there is no method 'trimed' \\(did you mean 'trimmed'\\?\\)"),
         ("mlp+clean+clean", "there is no method 'mlp\\+clean'"),
-        ("oracle+clean", "has only good pairs, so there is no 'oracle\\+clean'"),
-        ("oracle", "'oracle' is in every table anyway"),
+        ("mlp+oracle+clean", "there is no method 'mlp\\+oracle'"),
+        ("mlp+oracle", "the oracle of each method is in its table anyway; leave 'mlp\\+oracle' out"),
     ],
 )
 def test_unknown_contenders_are_named(name: str, message: str) -> None:
@@ -49,9 +59,35 @@ def test_settings_are_read_as_they_are_meant() -> None:
     told = find_contender("trimmed@rate=true+clean")
     assert (told.method, told.told_rate, told.cleaned, told.settings({}, 0.3)) == ("trimmed", True, True, {"rate": 0.3})
     assert find_contender("gpr").settings({"hidden": (3,)}, 0.0) == {}  # a process has no layers
-    assert [fair(name) for name in ("trimmed", "trimmed@rate=true", "mlp+clean", "oracle", "expert")] == [
+    assert [fair(name) for name in ("trimmed", "trimmed@rate=true", "mlp+clean", "mlp+oracle", "expert")] == [
         *(True, False, True, False, False)
     ]
+    with pytest.raises(RobustBCError, match="an oracle has only good pairs, so there is no 'mlp\\+clean\\+oracle'"):
+        find_contender("mlp+clean+oracle")
+
+
+def test_every_contender_has_the_oracle_of_its_own_settings() -> None:
+    assert with_oracles(["mlp", "mlp+clean", "choicenet@mixtures=2"]) == (
+        *("mlp", "mlp+clean", "choicenet@mixtures=2"),
+        *("mlp+oracle", "choicenet@mixtures=2+oracle"),
+    )
+    oracle = find_contender("choicenet@mixtures=2+oracle")
+    assert (oracle.method, oracle.own, oracle.oracle) == ("choicenet", {"mixtures": 2}, True)
+    # Who is told the true rate is told that of what it learns from.
+    assert find_contender("trimmed@rate=true+oracle").settings({}, 0.3) == {"rate": 0.0}
+    assert find_contender("trimmed@rate=0.2+oracle").settings({}, 0.3) == {"rate": 0.2}
+    assert without_bad_pairs("choicenet@mixtures=2+oracle") == "choicenet@mixtures=2"
+    assert [shown_name(name) for name in ("mlp+oracle", "oracle", "mlp")] == ["oracle of mlp", "oracle", "mlp"]
+
+
+def test_an_oracle_never_cleans_and_a_method_that_cleans_by_itself_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told() -> list[bool | None]:
+        return [find_contender(name).clean for name in ("mlp", "mlp+clean", "mlp+oracle")]
+
+    assert told() == [False, True, False]
+    monkeypatch.setattr(type(get_method("mlp")), "cleans", True, raising=False)
+    assert told() == [None, True, False]
+    assert without_bad_pairs("mlp+oracle") == "mlp+oracle"  # it might clean where there is nothing to clean
 
 
 def test_every_variant_of_the_ablation_changes_something() -> None:
@@ -59,7 +95,7 @@ def test_every_variant_of_the_ablation_changes_something() -> None:
     assert len(set(resolved)) == len(VARIANTS)
 
 
-def test_only_who_is_told_knows_the_rate_and_only_the_oracle_sees_good_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_who_is_told_knows_the_rate_and_only_oracles_see_good_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     mixes = [
         Demonstrations.from_arrays(np.zeros((20, 1)), np.zeros((20, 1)), corrupt=np.arange(20) < bad)
         for bad in (2, 8, 2, 2)
@@ -74,15 +110,16 @@ def test_only_who_is_told_knows_the_rate_and_only_the_oracle_sees_good_pairs(mon
     monkeypatch.setattr(contenders, "fit_fleet", remember)
     common = {"steps": 7, "hidden": (3,)}
     given = (mixes, [0.1, 0.4, 0.1, 0.1], [5, 6, 7, 8])
-    for name in ("mlp", "oracle", "trimmed@rate=true", "gpr+clean"):
+    for name in ("mlp", "choicenet+oracle", "trimmed@rate=true", "trimmed@rate=true+oracle", "gpr+clean"):
         found = fit_contender(name, *given, common=common)
         assert [str(policy) for policy in found] == [f"policy of seed {seed}" for seed in (5, 6, 7, 8)]
     assert calls == [
         ("mlp", [20, 20, 20, 20], [5, 6, 7, 8], False, common),
-        ("mlp", [18, 12, 18, 18], [5, 6, 7, 8], False, common),
+        ("choicenet", [18, 12, 18, 18], [5, 6, 7, 8], False, common),
         # Beside an even number of networks, at least four, a policy has the same bits whoever is missing.
         ("trimmed", [20, 20, 20, 20], [5, 7, 8, 8], False, {**common, "rate": 0.1}),
         ("trimmed", [20, 20, 20, 20], [6, 6, 6, 6], False, {**common, "rate": 0.4}),
+        ("trimmed", [18, 12, 18, 18], [5, 6, 7, 8], False, {**common, "rate": 0.0}),
         ("gpr", [20, 20, 20, 20], [5, 6, 7, 8], True, {}),
     ]
 

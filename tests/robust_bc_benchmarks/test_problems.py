@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from robust_bc import Demonstrations, RobustBCError
 from robust_bc_benchmarks.core.cells import Key
+from robust_bc_benchmarks.core.contenders import is_oracle
 from robust_bc_benchmarks.core.plan import Plan
 from robust_bc_benchmarks.suites.functions import FUNCTIONS, corrupt_region, get_function, uniform_outliers
 from robust_bc_benchmarks.suites.housing import Districts, load_districts, make_housing_problem
@@ -179,7 +180,7 @@ def test_a_suite_of_functions_and_teachers(tmp_path: Any) -> None:
 def test_kinds_with_pairs_of_their_own_have_their_own_oracle_and_clean_cells() -> None:
     kinds = ("region-flip", "uniform")
     suite = RegressionSuite(Plan(("cosexp",), kinds, (0.0, 0.4), ("mlp",), (0,)), "cpu")
-    oracles = {key for unit in suite.units() for key in unit if key.rate and key.method == "oracle"}
+    oracles = {key for unit in suite.units() for key in unit if key.rate and is_oracle(key.method)}
     assert {key.kind for key in oracles} == {"region-flip", "clean"}
     for key in oracles:
         kind = "uniform" if key.kind == "clean" else key.kind

@@ -44,16 +44,16 @@ def test_every_cell_once() -> None:
     units = suite(methods=("mdn", "mlp"), rates=(0.0, 0.1, 0.4)).units()
     keys = [key for unit in units for key in unit]
     assert len(set(keys)) == len(keys)
-    # The expert; at rate 0 both methods, whose mlp is the oracle; then two kinds with two methods, and one oracle.
-    assert len(keys) == 1 + 2 * 2 + 2 * 2 * (2 * 2 + 1)
+    # The expert; at rate 0 both methods, who are their own oracles; then two kinds with two methods, and two oracles.
+    assert len(keys) == 1 + 2 * 2 + 2 * 2 * (2 * 2 + 2)
     places = list(dict.fromkeys((unit[0].kind, unit[0].rate, unit[0].method) for unit in units))
     assert places[:3] == [("clean", 0.0, "expert"), ("clean", 0.0, "mdn"), ("flip", 0.1, "mdn")]
 
 
 def test_places_that_are_the_same_by_definition_are_one_cell() -> None:
     asked = plan()
-    assert asked.key("halfcheetah", "flip", 0.0, "oracle", 1) == Key("halfcheetah", "clean", 0.0, "mlp", 1)
-    assert asked.key("halfcheetah", "flip", 0.3, "oracle", 1) == Key("halfcheetah", "clean", 0.3, "oracle", 1)
+    assert asked.key("halfcheetah", "flip", 0.0, "mdn+oracle", 1) == Key("halfcheetah", "clean", 0.0, "mdn", 1)
+    assert asked.key("halfcheetah", "flip", 0.3, "mdn+oracle", 1) == Key("halfcheetah", "clean", 0.3, "mdn+oracle", 1)
     assert asked.key("halfcheetah", "flip", 0.3, "expert", 1) == Key("halfcheetah", "clean", 0.0, "expert", 0)
 
 
@@ -89,7 +89,7 @@ def test_the_mark_tells_teachers_and_sizes_apart() -> None:
 def test_only_what_is_new_is_computed(tmp_path: Path) -> None:
     first, _ = run(suite(), tmp_path)
     before = times(tmp_path)
-    assert len(before) == len(first.cells) == 1 + 2 * 2 + 2 * 2 * 2 + 2
+    assert len(before) == len(first.cells) == 1 + 2 * 2 + 2 * 2 * 2 + 2 * 2
     again, said = run(suite(), tmp_path)
     assert again.cells == first.cells
     assert times(tmp_path) == before
@@ -97,7 +97,7 @@ def test_only_what_is_new_is_computed(tmp_path: Path) -> None:
     run(suite(methods=("choicenet", "mdn", "mlp")), tmp_path)
     added = times(tmp_path)
     assert {path: added[path] for path in before} == before
-    assert {path.split("/")[4] for path in added.keys() - before.keys()} == {"mdn"}
+    assert {path.split("/")[4] for path in added.keys() - before.keys()} == {"mdn", "mdn+oracle"}
     run(suite(seeds=(0, 1, 2)), tmp_path)
     more = times(tmp_path)
     assert {path: more[path] for path in added} == added
@@ -125,7 +125,7 @@ def test_seeds_are_paired(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(control, "evaluate_fleet", watched)
     run(suite(mixes), tmp_path)
     assert set(seen) == {(2, EVALUATION_SEED)}
-    # Once for all methods; of 30 % the oracle has a mix of its own.
+    # Once for all methods; of 30 % the oracles have a mix of their own.
     places = [(kind, rate) for _, kind, rate, seed in mixes.asked if seed == 0]
     assert places == [("clean", 0.0), ("flip", 0.3), ("flip", 0.3), ("uniform", 0.3)]
 
@@ -141,7 +141,7 @@ def test_what_is_kept_is_what_was_measured(tmp_path: Path) -> None:
     assert cell.numbers["return"] == found.summary["return"].mean
     table = results.table()
     assert len(table) == sum(len(cell.numbers) for cell in results.cells.values())
-    assert set(table.method) == {"choicenet", "mlp", "oracle", "expert"}
+    assert set(table.method) == {"choicenet", "mlp", "choicenet+oracle", "mlp+oracle", "expert"}
 
 
 def test_who_is_cleaned_learns_from_what_the_audit_keeps(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_no_file_is_trusted(tmp_path: Path, content: str) -> None:
         ({"rates": (0.1, 1.0)}, "a rate must be at least 0 and below 1, but it is 1.0."),
         ({"rates": (-0.1,)}, "a rate must be at least 0 and below 1, but it is -0.1."),
         ({"rates": (float("nan"),)}, "a rate must be at least 0 and below 1, but it is nan."),
-        ({"pairs": 3, "rates": (0.5,)}, "a rate of 0.5 leaves the oracle fewer than 2 of 3 pairs."),
+        ({"mixes": FakeMixes(3), "rates": (0.5,)}, "a rate of 0.5 leaves the oracle fewer than 2 of 3 pairs."),
         ({"episodes": 0}, "--episodes must be at least 1, but it is 0."),
         ({"seeds": (EVALUATION_SEED,)}, "is that of the evaluation's episodes; take another."),
         ({"common": {"stepz": 1}}, "none of choicenet, mlp has a setting 'stepz'."),
@@ -210,13 +210,13 @@ def test_a_fit_that_diverges_costs_its_own_cell_only(tmp_path: Path, monkeypatch
     results, _ = run(suite(), tmp_path / "failed")
     assert results.cells.keys() == expected.cells.keys()
     for key, cell in results.cells.items():
-        if key.method == "choicenet" and key.seed == 1:
+        if key.method.startswith("choicenet") and key.seed == 1:
             assert "seed 1 diverged" in (cell.failure or "")
         else:
             assert (cell.numbers, cell.failure) == (expected.cells[key].numbers, None)
     # It is kept as it is: the same fit would diverge again.
     assert numbers(run(suite(), tmp_path / "failed")[0].cells) == numbers(results.cells)
-    assert len(results.failures()) == 3
+    assert len(results.failures()) == 4
 
 
 def test_an_evaluation_that_fails_costs_its_own_cell_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,6 +275,49 @@ def test_a_killed_benchmark_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert not list(killed.rglob("*.part"))
     whole, _ = run(asked, tmp_path / "whole")
     assert numbers(results.cells) == numbers(whole.cells)
+
+
+def test_of_whole_episodes_every_oracle_has_the_good_pairs_of_its_own_mix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned_from: list[bytes] = []
+
+    def fit(pairs: Sequence[Demonstrations], method: str, seeds: Sequence[int], **rest: Any) -> list[Policy]:
+        learned_from.extend(each.observations.tobytes() for each in pairs)
+        assert rest["clean"] is False
+        return fit_fleet(pairs, method=method, seeds=seeds, **rest)
+
+    monkeypatch.setattr(contenders, "fit_fleet", fit)
+    kinds = ("noisy", "flip", "uniform", "graded")
+    mixes = Mixes(None, episodes=5, steps=20)
+    asked = suite(mixes, kinds=kinds, methods=("mlp", "mdn@steps=20"), tasks=("pendulum",))
+    assert asked.uneven == ("noisy", "graded")
+    results, _ = run(asked, tmp_path)
+    assert not results.failures()
+    places = {(key.kind, key.rate) for key in results.cells if key.method == "mlp+oracle"}
+    assert places == {("noisy", 0.3), ("clean", 0.3), ("graded", None)}  # the same episodes are flipped and random
+    assert len(results.cells) == 1 + 2 * 2 + 2 * (4 * 2) + 2 * (3 * 2)
+    for kind in kinds:
+        good = asked.mix("pendulum", kind, None if kind == "graded" else 0.3, 1).clean()
+        assert learned_from.count(good.observations.tobytes()) >= 2, kind  # by the oracles of both methods
+
+
+def test_a_graded_oracle_has_the_three_best_demonstrators() -> None:
+    mix, noise = Mixes(None, episodes=10, steps=5).mix("pendulum", "graded", None, 0)
+    assert noise is not None
+    assert sorted(set(noise[mix.corrupt == 0].round(3))) == [0.0, 0.078, 0.156]
+    assert mix.corrupt is not None
+    assert mix.corrupt.mean() == 0.7
+
+
+def test_usual_sizes_of_whole_episodes() -> None:
+    usual, few = Mixes.of(None, None), Mixes.of(None, 3)
+    assert [usual._size(task)["episodes"] for task in ("hopper", "reacher", "lane-driving")] == [10, 60, 20]
+    assert few._size("reacher") == {"episodes": 3, "steps": 300, "pairs": None}
+    assert usual.words(["hopper", "reacher"]) == (
+        "whole episodes, 10 of each teacher (60 of reacher), at most 300 steps of each"
+    )
+    assert Mixes.of(500, None) == Mixes(500)
 
 
 KINDS = ("rollout", "relabel", "flip", "uniform")

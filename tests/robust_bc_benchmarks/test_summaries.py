@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +15,14 @@ from scipy import stats
 
 from robust_bc.report import page_as_html, table_as_markdown
 from robust_bc_benchmarks.core.cells import Cell, Key
+from robust_bc_benchmarks.core.contenders import is_oracle, with_oracles
 from robust_bc_benchmarks.core.plan import Plan
 from robust_bc_benchmarks.core.running import Results
-from robust_bc_benchmarks.core.summaries import SHARE, differences, share_interval, summarise
+from robust_bc_benchmarks.core.summaries import SHARE, differences, share_interval, share_of_oracle, summarise
 from robust_bc_benchmarks.showing import audit_tables
+from robust_bc_benchmarks.showing.bar import bar_table
 from robust_bc_benchmarks.showing.documents import Documents, assumptions
-from robust_bc_benchmarks.showing.grids import DRIVING, RETURNS, grids
+from robust_bc_benchmarks.showing.grids import DRIVING, RETURNS, WHO, WHO_SHARED, grids
 from robust_bc_benchmarks.showing.run_pages import make_page
 from robust_bc_envs.tasks import CARDS
 
@@ -29,16 +33,17 @@ def results(
     number: Callable[[Key], dict[str, float]], task: str = "halfcheetah", seeds: tuple[int, ...] = (0, 1)
 ) -> Results:
     plan = Plan((task,), ("flip", "uniform"), (0.0, 0.3), ("choicenet", "mdn", "mlp"), seeds)
-    methods = ("choicenet", "mdn", "mlp", "oracle")
-    keys = dict.fromkeys(key for place in plan.places() for key in plan.keys_of(place, methods))
+    asked = [(place, name, seed) for place in plan.places() for name in with_oracles(plan.methods) for seed in seeds]
+    keys = dict.fromkeys(plan.key(*place, name, seed) for place, name, seed in asked)
     keys[plan.key(task, "clean", 0.0, "expert", 0)] = None
     return Results(plan, {key: Cell(key, number(key)) for key in keys})
 
 
 def returns(key: Key) -> dict[str, float]:
-    """Every method loses with the rate; seeds differ by 10."""
-    best = {"expert": 1100.0, "oracle": 900.0, "mlp": 900.0, "choicenet": 800.0, "mdn": 500.0}[key.method]
-    lost = 0.0 if key.method == "oracle" else 1000 * (key.rate or 0) * (1 if key.method == "choicenet" else 2)
+    """Every method loses with the rate, and no oracle does; seeds differ by 10."""
+    method = key.method.removesuffix("+oracle")
+    best = {"expert": 1100.0, "mlp": 900.0, "choicenet": 800.0, "mdn": 500.0}[method]
+    lost = 0.0 if key.method != method else 1000 * (key.rate or 0) * (1 if method == "choicenet" else 2)
     return {"return": best - lost + 10 * key.seed, "episodes": 2.0}
 
 
@@ -53,14 +58,115 @@ def test_means_over_seeds_in_every_place_that_shows_them() -> None:
     summary = summarise(found.table(), found.plan.kinds, {"halfcheetah": -100.0})
     ours = row(summary, "flip", 0.3, "choicenet")
     assert (ours.mean, ours.worst, ours.low, ours.high, ours.seeds) == (505, 500, 500, 510, 2)
-    for kind in ("flip", "uniform"):  # at rate 0 all kinds show the same cells, and the oracle is the mlp
-        assert [row(summary, kind, 0.0, method).mean for method in ("oracle", "mlp")] == [905, 905]
-        assert row(summary, kind, 0.3, "oracle").mean == 905
+    for kind in ("flip", "uniform"):  # at rate 0 all kinds show the same cells, and a method is its own oracle
+        assert [row(summary, kind, 0.0, method).mean for method in ("mdn+oracle", "mdn")] == [505, 505]
+        assert row(summary, kind, 0.3, "mlp+oracle").mean == 905
         assert row(summary, kind, 0.3, "expert").mean == 1100
-    share = row(summary, "flip", 0.3, "mlp", SHARE)
-    assert share.mean == pytest.approx((305 + 100) / (905 + 100))
-    assert share.worst == pytest.approx((300 + 100) / (905 + 100))
-    assert not ((summary.metric == SHARE) & summary.method.isin(["oracle", "expert"])).any()
+    for method, mine, oracle in (("mlp", 300, 900), ("choicenet", 500, 800)):  # each beside its own oracle
+        share = row(summary, "flip", 0.3, method, SHARE)
+        assert share.mean == pytest.approx((mine + 5 + 100) / (oracle + 5 + 100))
+        assert share.worst == pytest.approx((mine + 100) / (oracle + 100))  # that of the same seed
+    assert set(summary[summary.metric == SHARE].method) == {"choicenet", "mdn", "mlp"}
+
+
+def test_who_cleans_by_itself_has_an_oracle_of_its_own_where_no_pair_is_bad() -> None:
+    rows = [("auto", 8.0), ("auto+oracle", 10.0), ("mlp", 9.0)]
+    table = pandas.DataFrame(rows, columns=["method", "value"]).assign(task="t", kind="clean", rate=0.0, seed=0)
+    summary = summarise(table.assign(metric="return"), ("flip",), {"t": 0.0}, ("auto", "mlp"))
+    shares = summary[summary.metric == SHARE].set_index("method")["mean"]
+    assert shares.to_dict() == {"auto": 0.8, "mlp": 1.0}
+
+
+def test_older_results_have_one_oracle_for_all() -> None:
+    table = results(returns).table()
+    table = table[~table.method.isin(["choicenet+oracle", "mdn+oracle"])].replace("mlp+oracle", "oracle")
+    summary = summarise(table, ("flip",))
+    assert set(summary.method) == {"choicenet", "mdn", "mlp", "oracle", "expert"}
+    assert [row(summary, "flip", rate, "oracle").mean for rate in (0.0, 0.3)] == [905, 905]
+    random = CARDS["halfcheetah"].reference
+    assert random is not None
+    share = row(summary, "flip", 0.3, "choicenet", SHARE).mean
+    assert share == pytest.approx((505 - random.random) / (905 - random.random))
+    (grid,) = grids(summary, RETURNS[:1], paper=False)
+    assert (grid.who, grid.methods[-2:]) == (WHO_SHARED, ["oracle", "expert"])
+
+
+@pytest.mark.parametrize(("mine", "share"), [(-150.0, 1.0), (-1250.0, 0.0), (-260.0, 0.9), (-1360.0, -0.1)])
+def test_shares_of_negative_returns_are_measured_from_random_actions(mine: float, share: float) -> None:
+    assert share_of_oracle(mine, -150.0, -1250.0) == pytest.approx(share)
+
+
+def test_a_seed_whose_oracle_is_worth_nothing_has_no_share() -> None:
+    rows = [("mlp", 0, 5.0), ("mlp", 1, 4.0), ("mlp+oracle", 0, 10.0), ("mlp+oracle", 1, -1.0)]
+    table = pandas.DataFrame(rows, columns=["method", "seed", "value"])
+    table = table.assign(task="t", kind="flip", rate=0.3, metric="return")
+    share = row(summarise(table, ("flip",), {"t": 0.0}), "flip", 0.3, "mlp", SHARE)
+    assert (share.mean, share.worst) == (1.0, 0.5)
+
+
+def whole_episodes(task: str) -> tuple[Plan, pandas.DataFrame]:
+    """Two kinds at 30 %, a graded mix, and rate 0, where a method is its own oracle."""
+    random = CARDS[task].reference
+    assert random is not None
+    zero = random.random
+
+    def number(key: Key) -> float:
+        if is_oracle(key.method) or not key.rate:
+            return 1300.0 if key.method == "mlp" and key.rate == 0 else 1000.0
+        kept = {("choicenet", "flip"): 0.96, ("choicenet", "uniform"): 0.97, ("mlp", "flip"): 0.5}
+        worse = 400.0 if (key.method, key.kind, key.seed) == ("choicenet", "uniform", 0) else 0.0
+        return 1000.0 * kept.get((key.method, key.kind), 0.98) - worse + key.seed
+
+    plan = Plan((task,), ("flip", "uniform", "graded"), (0.0, 0.3), ("choicenet", "mlp"), SIX)
+    asked = [(place, name, seed) for place in plan.places() for name in with_oracles(plan.methods) for seed in SIX]
+    keys = dict.fromkeys(plan.key(*place, name, seed, uneven=("graded",)) for place, name, seed in asked)
+    assert Key(task, "graded", None, "mlp+oracle", 0) in keys
+    cells = {key: Cell(key, {"return": number(key) + zero, "collision": 0.0}) for key in keys}
+    return plan, Results(plan, cells).table()
+
+
+def test_the_bar_by_hand() -> None:
+    plan, table = whole_episodes("pendulum")
+    found = bar_table(table, plan.kinds, plan.methods)
+    assert [[cell.text for cell in line] for line in found.rows] == [
+        # Of uniform, five seeds keep 97 % and one 57 %, and the mlp has 98 %.
+        ["choicenet", "2 of 3", "2 of 3", "1 of 3", "1 of 1"],
+        ["mlp", "2 of 3", "2 of 3", "–", "–"],
+    ]
+    few = bar_table(table[table.seed < 3], plan.kinds, plan.methods)
+    assert [cell.text for cell in few.rows[0]][3:] == ["–", "–"]
+    failed = table[(table.method != "choicenet") | (table.kind != "flip") | (table.seed > 0)]
+    assert [cell.text for cell in bar_table(failed, plan.kinds, plan.methods).rows[0]][1:3] == ["2 of 3", "1 of 3"]
+
+
+def test_pages_of_whole_episodes_come_with_their_results(tmp_path: Path) -> None:
+    docs = Path(__file__).parent.parent.parent / "docs"
+    shutil.copytree(docs / "results", tmp_path / "results", ignore=shutil.ignore_patterns("*-episodes.*"))
+    assert not {name for name in Documents(tmp_path).texts() if "episodes" in name}
+    for name, task in (("mujoco", "pendulum"), ("driving", "lane-driving")):
+        plan, table = whole_episodes(task)
+        table.to_csv(tmp_path / "results" / f"{name}-episodes.csv", index=False)
+        about = json.loads((docs / "results" / "mujoco.json").read_text()) | {"methods": plan.methods}
+        (tmp_path / "results" / f"{name}-episodes.json").write_text(json.dumps(about))
+    texts = Documents(tmp_path).texts()
+    assert "| choicenet | 2 of 3 | 2 of 3 | 1 of 3 | 1 of 1 |" in texts["mujoco-episodes.md"]
+    assert "| pendulum | 30 % | – | 96 % (96 %) | 91 % (57 %) |" in texts["mujoco-episodes.md"]
+    assert "oracle of choicenet" in texts["mujoco-episodes.md"]
+    assert WHO in texts["driving-episodes.md"]
+    assert texts["results.md"].index("mujoco-episodes.md") < texts["results.md"].index("driving-episodes.md")
+    assert texts["results.md"].index("driving-episodes.md") < texts["results.md"].index("mujoco.md")
+    assert texts["mujoco.md"] == (docs / "mujoco.md").read_text()
+
+
+def test_a_graded_mix_stands_behind_the_rates() -> None:
+    keys = [Key("pendulum", "graded", None, name, 0) for name in ("mlp", "mlp+oracle")]
+    keys += [Key("pendulum", "clean", 0.0, name, 0) for name in ("mlp", "expert")]
+    plan = Plan(("pendulum",), ("graded",), (0.0,), ("mlp",), (0,))
+    found = Results(plan, {key: Cell(key, {"return": -200.0}) for key in keys})
+    (grid, share) = grids(summarise(found.table(), plan.kinds), RETURNS, paper=False)
+    assert [column.name for column in grid.as_table().columns] == ["method", "0 %", "graded"]
+    assert [line[0] for line in grid.as_lines()] == ["mlp", "oracle of mlp", "expert"]
+    assert share.as_lines() == [["mlp", "100 %", "100 %"]]
 
 
 def test_an_expert_brings_no_rate_of_its_own() -> None:
@@ -72,10 +178,11 @@ def test_an_expert_brings_no_rate_of_its_own() -> None:
 
 def test_who_was_not_asked_for_is_shown_as_the_oracle_only() -> None:
     table = results(returns).table()
-    table = table[(table.method != "mlp") | (table.rate == 0)]  # the oracle of rate 0 is a plain mlp
-    summary = summarise(table, ("flip",), methods=("choicenet", "mdn"))
-    assert set(summary.method) == {"choicenet", "mdn", "oracle", "expert"}
-    assert row(summary, "flip", 0.0, "oracle").mean == 905
+    table = table[(table.method != "mlp") | (table.rate == 0)].replace("choicenet", "mlp+clean")
+    table = table[~table.method.isin(["choicenet+oracle", "mdn+oracle"])]
+    summary = summarise(table, ("flip",), methods=("mlp+clean", "mdn"))
+    assert set(summary.method) == {"mlp+clean", "mdn", "mlp+oracle", "mdn+oracle", "expert"}
+    assert row(summary, "flip", 0.0, "mlp+oracle").mean == 905
 
 
 def test_a_kind_with_clean_cells_of_its_own_shows_no_others() -> None:
@@ -84,8 +191,8 @@ def test_a_kind_with_clean_cells_of_its_own_shows_no_others() -> None:
     columns = ["task", "kind", "rate", "method", "value"]
     table = pandas.DataFrame(rows, columns=columns).assign(seed=0, metric="rmse")
     summary = summarise(table, ("own", "flip"))
-    assert row(summary, "own", 0.0, "oracle", "rmse").mean == 2
-    assert row(summary, "flip", 0.0, "oracle", "rmse").mean == 1
+    assert row(summary, "own", 0.0, "mlp+oracle", "rmse").mean == 2
+    assert row(summary, "flip", 0.0, "mlp+oracle", "rmse").mean == 1
 
 
 def test_intervals_cover_as_often_as_they_say() -> None:

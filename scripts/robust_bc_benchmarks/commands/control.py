@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from robust_bc.cli.arguments import Names, command_line, parse
+from robust_bc.cli.arguments import Names, PairCount, command_line, parse
 from robust_bc_benchmarks.commands.arguments import BenchmarkArguments
 from robust_bc_benchmarks.commands.running import Request, execute, known
 
@@ -21,27 +21,31 @@ HIDDEN = (128, 128)
 """The trunk of every method: with the 64 of `fit`'s defaults, good pairs of a walker are not learned well either."""
 KINDS = ("rollout", "relabel", "flip", "uniform")
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4)
+ALL, EPISODES = "all", "-episodes"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MujocoArguments(BenchmarkArguments):
     """Fit every method to demonstrations with growing shares of bad pairs, and measure the policies.
 
-    Tables show the return over all seeds and its share of the oracle's, which is least squares on the good pairs only.
-    Every finished cell is kept: an interrupted benchmark goes on where it stopped, and a new method, rate or seed
-    computes only its own cells.
+    Tables show the return over all seeds and its share of the oracle's: the same method on the good pairs only. Every
+    finished cell is kept: an interrupted benchmark goes on where it stopped, and a new method, rate or seed computes
+    only its own cells.
 
     Example: robust-bc benchmark mujoco --tasks halfcheetah --kinds flip --rates 0,0.3 --seeds 3
     """
 
     tasks: Names = WALKERS
-    """Tasks with shipped teachers; `robust-bc tasks` lists them."""
+    """Tasks with shipped teachers, or `all`; `robust-bc tasks` lists them, and lane-driving has its own benchmark."""
     kinds: Names = KINDS
     """Kinds of corruption (`robust-bc mix --help` tells what they are)."""
-    pairs: int = 500
-    """Pairs of state and action that each policy learns from."""
+    pairs: PairCount = 500
+    """Pairs of state and action that each policy learns from; `all` takes whole episodes."""
     episodes: int | None = None
     """Episodes in which each policy is measured, the same for all; without, 100."""
+    good_episodes: int | None = None
+    """Episodes of each teacher. Without, as many as the task's card says, and of `--pairs all` 10: 15 of pendulum and
+    lunar-lander, 20 of lane-driving, 60 of reacher, which are shorter. At most 300 steps of each are taken then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +60,14 @@ class DrivingArguments(BenchmarkArguments):
 
     kinds: Names = ("rollout",)
     """Kinds of corruption (`robust-bc mix --help` tells what they are)."""
-    pairs: int = 2000
-    """Pairs of state and action that each policy learns from; of 500, even the oracle's policies sometimes collide."""
+    pairs: PairCount = 2000
+    """Pairs of state and action that each policy learns from; of 500, even the oracle's policies sometimes collide.
+    `all` takes whole episodes."""
     episodes: int | None = None
     """Episodes in which each policy is measured, the same for all; without, 1000."""
+    good_episodes: int | None = None
+    """Episodes of each teacher. Without, as many as the task's card says, and of `--pairs all` 10: 15 of pendulum and
+    lunar-lander, 20 of lane-driving, 60 of reacher, which are shorter. At most 300 steps of each are taken then."""
     road: Literal["straight", "curved"] = "straight"
     """Where policies are measured; demonstrations are always of the straight road, so curved is a transfer test."""
 
@@ -83,23 +91,25 @@ def mujoco(given: MujocoArguments, command: str) -> Request:
     from robust_bc_demos.mixing.pairs import KINDS as ALL_KINDS
     from robust_bc_envs.tasks import CARDS
 
-    tasks = known("task", given.tasks, [name for name in CARDS if name != ROAD])
+    cards = [name for name in CARDS if name != ROAD]
+    tasks = known("task", cards if given.tasks == (ALL,) else given.tasks, cards)
     plan = given.plan(tasks, known("kind of corruption", given.kinds, ALL_KINDS), RATES, hidden=HIDDEN)
     episodes = given.episodes if given.episodes is not None else 10 if given.quick else 100
-    suite = ControlSuite(plan, given.device, given.pairs, episodes, mixes=Mixes(given.pairs))
+    mixes = Mixes.of(given.pairs, given.good_episodes)
+    suite = ControlSuite(plan, given.device, episodes, mixes=mixes)
     shaken = ", ".join(f"{CARDS[task].disturbance:g} ({task})" for task in tasks)
     return Request(
         "MuJoCo benchmark",
         command,
         suite,
-        given.folder("mujoco"),
+        given.folder("mujoco" + EPISODES * (given.pairs is None)),
         given.jobs,
         given.json,
         RETURNS,
         paper=given.pairs == MUJOCO_PAIRS,
-        random={task: card.reference.random for task in tasks if (card := CARDS[task]).reference is not None},
+        bar=given.pairs is None,
         facts={
-            "pairs": str(given.pairs),
+            "pairs": mixes.words(tasks),
             "episodes": f"{episodes} per policy, the same for all",
             "demonstrations": f"what the teachers meant to do, while Gaussian noise of {shaken} of half the action"
             " space was added to what was done (DART)",
@@ -118,8 +128,9 @@ def driving(given: DrivingArguments, command: str) -> Request:
     plan = given.plan((ROAD,), known("kind of corruption", given.kinds, ALL_KINDS), RATES, hidden=HIDDEN)
     episodes = given.episodes if given.episodes is not None else 100 if given.quick else 1000
     settings = {"shape": "curved"} if curved else {}
-    suite = ControlSuite(plan, given.device, given.pairs, episodes, settings, Mixes(given.pairs))
-    out = given.folder("driving" + "-curved" * curved)
+    mixes = Mixes.of(given.pairs, given.good_episodes)
+    suite = ControlSuite(plan, given.device, episodes, settings, mixes)
+    out = given.folder("driving" + EPISODES * (given.pairs is None) + "-curved" * curved)
 
     def replays(results: Results, kind: str) -> Sequence[Block]:
         from robust_bc_benchmarks.showing.driving_replays import replays_of
@@ -134,9 +145,10 @@ def driving(given: DrivingArguments, command: str) -> Request:
         given.jobs,
         given.json,
         grids.DRIVING,
-        paper=not curved,  # the paper's road is straight
+        paper=not curved and given.pairs is not None,  # the paper's road is straight, and its pairs are single
+        bar=given.pairs is None,
         facts={
-            "pairs": str(given.pairs),
+            "pairs": mixes.words((ROAD,)),
             "episodes": f"{episodes} per policy, the same for all",
             "road": f"{given.road}; demonstrations are of the straight road",
         },

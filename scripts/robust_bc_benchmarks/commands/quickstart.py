@@ -87,6 +87,7 @@ def execute(given: QuickstartArguments, command: str) -> None:
 def summary(parts: Sequence[Finished]) -> Table:
     """One line per method, with the numbers of both tasks."""
     from robust_bc.report import Cell, Column, Table
+    from robust_bc_benchmarks.core.contenders import shown_name
     from robust_bc_benchmarks.showing.grids import NOTHING, WHO, grids
 
     columns, cells = [Column("method")], []
@@ -100,7 +101,7 @@ def summary(parts: Sequence[Finished]) -> Table:
             {method: Cell(shown.number(value), value, strong=method in best) for method, value in means.items()}
         )
     lines = [
-        [Cell(method, method), *(column.get(method, Cell(NOTHING)) for column in cells)]
+        [Cell(shown_name(method), shown_name(method)), *(column.get(method, Cell(NOTHING)) for column in cells)]
         for method in next(grids(parts[0].summary, parts[0].request.shown, paper=False)).methods
     ]
     return Table("What they learned", columns, lines, note=f"30 % of the demonstrations are bad. {WHO}")

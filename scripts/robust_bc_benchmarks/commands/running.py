@@ -15,7 +15,7 @@ from robust_bc.errors import RobustBCError
 if TYPE_CHECKING:
     import pandas
 
-    from robust_bc.report import Block, Page
+    from robust_bc.report import Block, Page, Table
     from robust_bc_benchmarks.core.running import Results, Suite
     from robust_bc_benchmarks.showing.grids import Shown
 
@@ -36,8 +36,8 @@ class Request:
     """Metrics in the order of the tables."""
     paper: bool = False
     """Whether it is the paper's setting, so that its numbers stand beside ours."""
-    random: Mapping[str, float] = field(default_factory=dict)
-    """Returns of random actions by task."""
+    bar: bool = False
+    """Whether it is told who reaches the bar."""
     facts: Mapping[str, str] = field(default_factory=dict)
     extra: Callable[[Results, str], Sequence[Block]] = lambda results, kind: ()
     """More blocks for the page, of a kind of corruption."""
@@ -53,6 +53,8 @@ class Finished:
     table: pandas.DataFrame
     summary: pandas.DataFrame
     page: Page
+    bar: Sequence[Table] = ()
+    """Who reaches it."""
 
 
 def execute(request: Request) -> None:
@@ -69,6 +71,10 @@ def execute(request: Request) -> None:
         show(f"{grid.task}, {grid.kind}: {grid.shown.title}, mean{worst}")
         heads = [percent(rate) for rate in grid.rates]
         print_table(["method", *heads], grid.as_lines(), heads)
+    for table in finished.bar:
+        show(table.title)
+        heads = [column.name for column in table.columns]
+        print_table(heads, [[cell.text for cell in row] for row in table.rows], heads[1:])
     for name in (TABLE, "table.md", "report.html"):
         show(str(request.out / name))
 
@@ -78,11 +84,13 @@ def complete(request: Request) -> Finished:
     from robust_bc.report import page_as_markdown, write_page
     from robust_bc.system.files import write_whole
     from robust_bc_benchmarks.core.summaries import summarise
+    from robust_bc_benchmarks.showing.bar import bar_table
     from robust_bc_benchmarks.showing.run_pages import make_page
 
     results, about, facts = compute(request)
     table, plan = results.table(), request.suite.plan
-    summary = summarise(table, plan.kinds, request.random, plan.methods)
+    summary = summarise(table, plan.kinds, methods=plan.methods)
+    bar = [bar_table(table, plan.kinds, plan.methods)] if request.bar else []
     page = make_page(
         request.title,
         request.command,
@@ -92,10 +100,11 @@ def complete(request: Request) -> Finished:
         request.paper,
         {**facts, **request.facts},
         request.extra,
+        bar,
     )
     write_whole(request.out / "table.md", page_as_markdown(page))
     write_page(request.out / "report.html", page)
-    return Finished(request, about, table, summary, page)
+    return Finished(request, about, table, summary, page, bar)
 
 
 def compute(request: Request) -> tuple[Results, dict[str, Any], dict[str, str]]:

@@ -1,15 +1,19 @@
-"""Who stands in a benchmark's table: a method with its settings, cleaned before or not, and the oracle.
+"""Who stands in a benchmark's table: a method with its settings, cleaned before or not, and its oracle.
 
 choicenet                        with its defaults
 choicenet@mixtures=2@restarts=5  with other settings
 trimmed@rate=true                told the true share of bad pairs, which nobody knows outside of a benchmark
 mlp+clean                        learns from what an audit keeps
-oracle                           `mlp` on the good pairs of the same mix; oracle@steps=9 with other settings
+mlp+oracle                       the oracle of mlp: the same on only the good pairs of the same mix, never cleaned
+
+Who cleans has the oracle of the method alone. Who is told the true rate has an oracle that is told the true rate of
+what it learns from, which is 0.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +28,11 @@ from robust_bc.methods.settings import Settings
 from robust_bc.policies.policy import Policy
 from robust_bc.training.fitting import Progress, fit_fleet
 
-ORACLE, ORACLE_METHOD = "oracle", "mlp"
+ORACLE = "+oracle"
+PLAIN = "mlp"
+"""Least squares: what a robust method must not be behind."""
+SHARED_ORACLE = "oracle"
+"""That of `mlp`, the only one in results that were measured before each contender had its own."""
 EXPERT = "expert"
 """The good teacher itself, in the same episodes; control benchmarks have its row."""
 RATE, TOLD = "rate", "@rate=true"
@@ -44,6 +52,8 @@ class Contender:
     own: Mapping[str, Any]
     told_rate: bool
     cleaned: bool
+    oracle: bool
+    """Whether it learns from the good pairs only."""
 
     @property
     def settings_names(self) -> list[str]:
@@ -51,14 +61,15 @@ class Contender:
         return [field.name for field in dataclasses.fields(get_method(self.method).settings_type)]
 
     @property
-    def clean_only(self) -> bool:
-        """Whether it learns from the good pairs only."""
-        return self.name.startswith(ORACLE)
+    def clean(self) -> bool | None:
+        """What `fit` is told: an oracle never cleans, and a method that cleans by itself decides unless it is told."""
+        by_itself = getattr(get_method(self.method), "cleans", False) and not self.cleaned and not self.oracle
+        return None if by_itself else self.cleaned
 
     def settings(self, common: Mapping[str, Any], rate: float) -> dict[str, Any]:
         """What it is fitted with at this rate: of the common settings those that it has, and its own."""
         known = self.settings_names
-        told = {RATE: rate} if self.told_rate else {}
+        told = {RATE: 0.0 if self.oracle else rate} if self.told_rate else {}
         return {**{name: value for name, value in common.items() if name in known}, **self.own, **told}
 
     def resolved(self, common: Mapping[str, Any], rate: float) -> Settings:
@@ -67,13 +78,15 @@ class Contender:
         return resolved
 
 
+@functools.cache
 def find_contender(name: str) -> Contender:
     """The contender of that name, or an error that lists the known ones."""
-    bare, *words = name.removesuffix(CLEANED).split("@")
-    clean_only, cleaned = bare == ORACLE, name.endswith(CLEANED)
-    if clean_only and cleaned:
-        raise RobustBCError(f"'{ORACLE}' has only good pairs, so there is no '{name}'.")
-    method = ORACLE_METHOD if clean_only else check_method(bare)
+    given = name.removesuffix(ORACLE)
+    oracle, cleaned = given != name, given.endswith(CLEANED)
+    if oracle and cleaned:
+        raise RobustBCError(f"an oracle has only good pairs, so there is no '{name}'.")
+    bare, *words = given.removesuffix(CLEANED).split("@")
+    method = check_method(bare)
     own = {key: layers(key, value) for key, value in map(setting, words)}
     told = own.get(RATE) is True
     if told:
@@ -81,7 +94,38 @@ def find_contender(name: str) -> Contender:
         if not _takes_rate(method):
             raise RobustBCError(f"method '{method}' takes no share of bad pairs, so there is no '{name}'.")
     get_method(method).settings(own)  # a wrong one is told before any work
-    return Contender(name, method, own, told, cleaned)
+    return Contender(name, method, own, told, cleaned, oracle)
+
+
+def oracle_of(name: str) -> str:
+    """The oracle of a contender."""
+    return name.removesuffix(CLEANED) + ORACLE
+
+
+def is_oracle(name: str) -> bool:
+    """Whether it saw the good pairs only."""
+    return name == SHARED_ORACLE or name.endswith(ORACLE)
+
+
+def is_reference(name: str) -> bool:
+    """Whether others are measured against it."""
+    return name == EXPERT or is_oracle(name)
+
+
+def with_oracles(names: Sequence[str]) -> tuple[str, ...]:
+    """Contenders, then the oracle of each, once."""
+    return tuple(dict.fromkeys((*names, *map(oracle_of, names))))
+
+
+def without_bad_pairs(name: str) -> str:
+    """Who has the same cell where there is no bad pair: an oracle is then the method itself, if that does not clean."""
+    plain = name.removesuffix(ORACLE)
+    return plain if find_contender(plain).clean is False else name
+
+
+def shown_name(name: str) -> str:
+    """As a table names it."""
+    return f"oracle of {name.removesuffix(ORACLE)}" if name.endswith(ORACLE) else name
 
 
 def layers(name: str, value: Any) -> Any:
@@ -93,15 +137,15 @@ def layers(name: str, value: Any) -> Any:
 
 def fair(name: str) -> bool:
     """Whether a contender knows no more than a person with a pile of demonstrations would."""
-    return name != EXPERT and not name.startswith(ORACLE) and TOLD not in name
+    return not is_reference(name) and TOLD not in name
 
 
 def expand(names: Sequence[str]) -> tuple[str, ...]:
     """Names of contenders; `all` stands for every method, `neural` for those that train networks."""
     expanded: list[str] = []
     for name in names:
-        if name == ORACLE:
-            raise RobustBCError(f"'{ORACLE}' is in every table anyway; leave it out.")
+        if is_oracle(name):
+            raise RobustBCError(f"the oracle of each method is in its table anyway; leave '{name}' out.")
         expanded += _group(name) if name in (ALL, NEURAL) else [find_contender(name).name]
     return tuple(dict.fromkeys(expanded))
 
@@ -126,8 +170,8 @@ def fit_contender(
 ) -> list[Policy | str]:
     """A policy for each mix, whose true rate and seed are given, or one sentence if it could not be fitted."""
     contender = find_contender(name)
-    pairs = [mix.clean() for mix in demonstrations] if contender.clean_only else list(demonstrations)
-    told = list(dict.fromkeys(rates)) if contender.told_rate else [None]
+    pairs = [mix.clean() for mix in demonstrations] if contender.oracle else list(demonstrations)
+    told = list(dict.fromkeys(rates)) if contender.told_rate and not contender.oracle else [None]
     fitted: dict[int, Policy | str] = {}
     for number, rate in enumerate(told):  # who is told the rate is fitted rate by rate, all others in one fleet
         settings = contender.settings(common or {}, rate or 0.0)
@@ -135,14 +179,14 @@ def fit_contender(
 
         def fit(some: Sequence[int], settings: dict[str, Any] = settings, number: int = number) -> list[Policy]:
             padded = _padded(some, contender, settings)
+            asked = {**settings, "clean": contender.clean}
             return fit_fleet(
                 [pairs[index] for index in padded],
                 contender.method,
                 seeds=[seeds[index] for index in padded],
                 device=device,
                 progress=lambda state: progress((number + _share(state)) / len(told)),
-                clean=contender.cleaned,
-                **settings,
+                **asked,
             )[: len(some)]
 
         fitted |= each_alone(fit, which)

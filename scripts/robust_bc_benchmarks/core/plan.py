@@ -9,10 +9,10 @@ from typing import Any
 from robust_bc.errors import RobustBCError
 from robust_bc.system.seeding import check_seed
 from robust_bc_benchmarks.core.cells import Key
-from robust_bc_benchmarks.core.contenders import EXPERT, ORACLE, ORACLE_METHOD
+from robust_bc_benchmarks.core.contenders import EXPERT, is_oracle, without_bad_pairs
 
 CLEAN = "clean"
-"""The kind of cells that no bad pair has a part in: those of rate 0, the oracle's and the expert's."""
+"""The kind of cells that no bad pair has a part in: those of rate 0, of oracles and of the expert."""
 GRADED = "graded"
 """The kind without a rate."""
 
@@ -54,18 +54,25 @@ class Plan:
                         seen.add(place)
                         yield place
 
-    def key(self, task: str, kind: str, rate: float | None, method: str, seed: int, apart: Sequence[str] = ()) -> Key:
-        """The cell that a table shows there; kinds `apart` have good pairs of their own."""
+    def key(
+        self,
+        task: str,
+        kind: str,
+        rate: float | None,
+        method: str,
+        seed: int,
+        apart: Sequence[str] = (),
+        uneven: Sequence[str] = (),
+    ) -> Key:
+        """The cell that a table shows there.
+
+        Kinds `apart` have good pairs of their own at every rate, kinds `uneven` beside bad ones.
+        """
         if method == EXPERT:
             return Key(task, CLEAN, 0.0, EXPERT, 0)
-        if rate == 0 and method == ORACLE:
-            method = ORACLE_METHOD
-        if kind not in apart and (rate == 0 or method.startswith(ORACLE)):  # the good pairs are the same for all kinds
-            kind = CLEAN
+        rate = None if kind == GRADED else rate
+        if rate == 0:
+            method = without_bad_pairs(method)
+        if kind not in apart and (rate == 0 or (is_oracle(method) and kind not in uneven)):
+            kind = CLEAN  # the good pairs are the same for all kinds
         return Key(task, kind, rate, method, seed)
-
-    def keys_of(
-        self, place: tuple[str, str, float | None], methods: tuple[str, ...], apart: Sequence[str] = ()
-    ) -> list[Key]:
-        """Method by method, all seeds."""
-        return [self.key(*place, method, seed, apart) for method in methods for seed in self.seeds]

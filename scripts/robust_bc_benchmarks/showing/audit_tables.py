@@ -9,7 +9,7 @@ import pandas
 from matplotlib.figure import Figure
 
 from robust_bc.evaluation.statistics import mean_interval
-from robust_bc_benchmarks.core.summaries import FEWEST_SEEDS
+from robust_bc_benchmarks.core.summaries import FEWEST_SEEDS, random_returns, share_of_oracle
 from robust_bc_envs.tasks import CARDS
 
 GROUPS = ("Test", "Development")
@@ -94,9 +94,9 @@ def shares_of_oracle(table: pandas.DataFrame) -> pandas.DataFrame:
     if found.empty:
         return found.assign(of="", value=0.0)
     means = found.groupby(["task", "kind", "rate"], sort=False)[list(names.values())].mean().reset_index()
-    random = means.task.map({name: card.reference.random for name, card in CARDS.items() if card.reference})
+    random = means.task.map(random_returns())
     for name in ("all", "cleaned"):
-        means[name] = (means[name] - random) / (means.oracle - random)
+        means[name] = share_of_oracle(means[name], means.oracle, random)
     return means.melt(["task", "kind", "rate"], ["all", "cleaned"], "of", "value")
 
 

@@ -6,7 +6,6 @@ A page is `pages/NAME.md.jinja`. It reads `docs/results/NAME.csv`, which is a ru
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,25 +14,19 @@ from typing import Any
 
 import jinja2
 import pandas
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from robust_bc.methods import get_method, method_names
-from robust_bc.report import lines_png, table_as_markdown
+from robust_bc.report import table_as_markdown
 from robust_bc.system.files import write_whole
-from robust_bc_benchmarks.core.contenders import EXPERT, ORACLE
+from robust_bc_benchmarks.core.contenders import PLAIN, SHARED_ORACLE, oracle_of, shown_name
 from robust_bc_benchmarks.core.summaries import SHARE, SUMMARY, differences, summarise
 from robust_bc_benchmarks.showing import audit_tables
-from robust_bc_benchmarks.showing.grids import DRIVING, ERRORS, RETURNS, Grid, grids, percent
-from robust_bc_envs.tasks import CARDS
+from robust_bc_benchmarks.showing.bar import bar_table
+from robust_bc_benchmarks.showing.drawing import draw, save
+from robust_bc_benchmarks.showing.grids import DRIVING, ERRORS, RETURNS, WHO, WHO_SHARED, Grid, grids, percent
 
 PAGES = Path(__file__).parent.parent / "pages"
-SHOWN = (*RETURNS, *DRIVING, *ERRORS)
-MOST_LINES = 8
-"""More methods than these are drawn as dots, a line for each, because nobody can tell their curves apart."""
-OURS = "choicenet"
-COLUMNS = 4
+SHOWN = tuple(dict.fromkeys((*RETURNS, *DRIVING, *ERRORS)))
 
 
 @dataclass
@@ -63,15 +56,28 @@ class Documents:
             keep_trailing_newline=True,
             autoescape=False,
         )
-        asked = ("tables", "differences", "compact", "about", "figure", "long", "heat_map")
+        numbers = ("tables", "differences", "compact", "bar", "shares", "long", "figure", "heat_map")
+        asked = (*numbers, "about", "measured", "oracles")
         environment.filters["md"] = audit_tables.as_markdown
         environment.globals |= {name: getattr(self, name) for name in asked}
         environment.globals |= {"audit": audit_tables, "assumptions": assumptions}
         pages = sorted(PAGES.glob("*.md.jinja"))
-        return {
-            page.name.removesuffix(".jinja"): environment.get_template(page.name).render().rstrip("\n") + "\n"
-            for page in pages
-        }
+        texts = {page.name.removesuffix(".jinja"): environment.get_template(page.name).render() for page in pages}
+        return {name: text.rstrip("\n") + "\n" for name, text in texts.items() if text.strip()}
+
+    def measured(self, name: str) -> bool:
+        """Whether there are results; a page that has nothing to say without them is not written."""
+        return (self.docs / "results" / f"{name}.csv").exists()
+
+    def oracles(self, name: str) -> str:
+        """What an oracle is in a run; older ones have one for all."""
+        return WHO_SHARED if SHARED_ORACLE in set(self.long(name).method) else WHO
+
+    def bar(self, name: str) -> str:
+        """Who reaches the bar in a run."""
+        table = self.long(name)
+        found = bar_table(table, list(dict.fromkeys(table.kind)), self.about(name).get("methods", ()))
+        return f"{table_as_markdown(found)}\n\n{found.note}"
 
     def long(self, name: str) -> pandas.DataFrame:
         """A run's table as it is."""
@@ -85,19 +91,26 @@ class Documents:
         if "mean" in table:
             return table[SUMMARY]
         kinds = list(dict.fromkeys(table.kind))
-        random = {task: card.reference.random for task, card in CARDS.items() if card.reference is not None}
-        methods = self.about(name).get("methods", ())
-        return summarise(table, kinds, random if name.startswith("mujoco") else {}, methods)
+        return summarise(table, kinds, methods=self.about(name).get("methods", ()))
 
     def about(self, name: str) -> dict[str, Any]:
         """Command, date, machine and versions."""
         about: dict[str, Any] = json.loads((self.docs / "results" / f"{name}.json").read_text())
         return about
 
+    def shares(self, name: str, method: str) -> str:
+        """What a method keeps of its oracle's return: tasks and rates down, kinds across, worst seeds in brackets."""
+        found = self.summary(name)
+        found = found[(found.metric == SHARE) & (found.method == method) & (found.rate > 0)]
+        words = [_with_worst(RETURNS[1], row) for row in found.itertuples()]
+        cells = found.assign(rate=found.rate.map(percent), words=words)
+        across = cells.pivot_table("words", ["task", "rate"], "kind", aggfunc="first", sort=False)
+        return audit_tables.as_markdown(across.fillna("–"))
+
     def grids(self, name: str, task: str | None, kind: str | None, metrics: Sequence[str]) -> list[Grid]:
         """Tables of a run."""
         shown = [one for one in SHOWN if not metrics or one.metric in metrics]
-        paper = name not in ("driving-curved", "ablation-functions")
+        paper = name not in ("driving-curved", "ablation-functions", "mujoco-episodes", "driving-episodes")
         return list(grids(self.summary(name), shown, paper, task, kind))
 
     def tables(self, name: str, *metrics: str) -> str:
@@ -113,9 +126,10 @@ class Documents:
         heads = [found[0].shown.title, *(f"{grid.task}, {grid.kind}" for grid in found)]
         lines = [heads, ["---", *["---:"] * len(found)]]
         rows = [{row.method: row for row in grid.rows.itertuples() if row.rate == rate} for grid in found]
-        for method in methods or found[0].methods:
+        for method in _named(methods, found) or found[0].methods:
             cells = [(grid.shown, mine.get(method)) for grid, mine in zip(found, rows, strict=True)]
-            lines.append([method, *("–" if row is None else _with_worst(shown, row) for shown, row in cells)])
+            words = ["–" if row is None else _with_worst(shown, row) for shown, row in cells]
+            lines.append([shown_name(method), *words])
         for title in dict.fromkeys(title for grid in found for title in grid.from_paper()):
             said = [(grid.shown, grid.from_paper().get(title, {}).get(rate)) for grid in found]
             lines.append([title, *("–" if number is None else shown.number(number) for shown, number in said)])
@@ -137,7 +151,7 @@ class Documents:
     ) -> str:
         """Draw a metric against the rate, a panel for each task and kind, and show it."""
         found, path = self.grids(name, None, None, metrics), self.docs / f"{name}.png"
-        for given, column in ((methods, "method"), (rates, "rate")):
+        for given, column in ((_named(methods, found), "method"), (rates, "rate")):
             if given:
                 found = [replace(grid, rows=grid.rows[grid.rows[column].isin(given)]) for grid in found]
         if self.figures:
@@ -151,67 +165,19 @@ class Documents:
         return f"![Mean AUROC by task and kind]({name}.png)"
 
 
+def _named(methods: Sequence[str], found: Sequence[Grid]) -> list[str]:
+    """Where every method has an oracle of its own, `oracle` is that of the plain one."""
+    there = {method for grid in found for method in grid.methods}
+    own = oracle_of(PLAIN)
+    return [own if name == SHARED_ORACLE and name not in there else name for name in methods]
+
+
 def _with_worst(shown: Any, row: Any) -> str:
     words: str = shown.number(row.mean)
     return words if row.seeds < 2 or pandas.isna(row.worst) else f"{words} ({shown.number(row.worst)})"
-
-
-def _title(grid: Grid, metrics: Sequence[str]) -> str:
-    return f"{grid.task}, {grid.kind}" + (f": {grid.shown.title}" if len(metrics) > 1 else "")
 
 
 def assumptions() -> str:
     """What each method assumes, in its own words."""
     methods = ((name, get_method(name)) for name in method_names())
     return "\n".join(f"- **{name}**: {method.summary}. Use it {method.when}." for name, method in methods)
-
-
-def draw(found: Sequence[Grid], metrics: Sequence[str], path: Path) -> None:
-    """Lines against the rate where there are several rates and few methods, else dots."""
-    if max(len(grid.methods) for grid in found) <= MOST_LINES and max(len(grid.rates) for grid in found) > 1:
-        lines_png(path, [grid.as_chart(_title(grid, metrics)) for grid in found])
-    else:
-        save(dots(found, metrics), path)
-
-
-def save(figure: Figure, path: Path) -> None:
-    """As PNG, whole or not at all."""
-    image = io.BytesIO()
-    figure.savefig(image, format="png", dpi=130, metadata={"Software": None})
-    write_whole(path, image.getvalue())
-
-
-def dots(found: Sequence[Grid], metrics: Sequence[str]) -> Figure:
-    """A panel for each table and rate, methods in their order; ours is blue, oracle and expert are black."""
-    panels = [(grid, rate) for grid in found for rate in grid.rates]
-    names = list(dict.fromkeys(name for grid in found for name in grid.methods))
-    rates = len(found[0].rates)  # a row for each table, unless it is a single panel
-    columns = rates if len(found) > 1 and rates > 1 else min(COLUMNS, len(panels))
-    rows = -(-len(panels) // columns)
-    size = (2.6 + 1.9 * columns, rows * (0.21 * len(names) + 0.9) + 0.3)
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False, sharey=True).flatten()
-    for axis, (grid, rate) in zip(axes, panels, strict=False):
-        _dots_of(axis, grid, rate, names)
-        axis.set_title(f"{_title(grid, metrics)} {percent(rate)}", fontsize=8)
-    for axis in axes[len(panels) :]:
-        axis.set_visible(False)
-    return figure
-
-
-def _dots_of(axis: Axes, grid: Grid, rate: float, names: list[str]) -> None:
-    factor = 100 if grid.shown.percent else 1
-    for row in grid.rows[grid.rows.rate == rate].itertuples():
-        colour = "#0072B2" if row.method == OURS else "#000000" if row.method in (ORACLE, EXPERT) else "#777777"
-        place = names.index(row.method)
-        axis.plot([factor * row.low, factor * row.high], [place, place], color=colour, lw=1.6)
-        axis.plot(factor * row.mean, place, marker="o", ms=4, color=colour)
-    axis.set_yticks(range(len(names)), names, fontsize=8)
-    axis.set_ylim(len(names) - 0.4, -0.6)
-    axis.xaxis.set_major_locator(MaxNLocator(4))
-    axis.set_xlabel("%" if grid.shown.percent or grid.shown.metric == SHARE else grid.shown.title, fontsize=8)
-    axis.tick_params(axis="x", labelsize=7.5)
-    axis.tick_params(axis="y", length=0)
-    axis.grid(color="#EEEEEE")
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right", "left"]].set_visible(False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robust_bc.errors import RobustBCError
-from robust_bc_benchmarks.core.contenders import EXPERT, ORACLE
+from robust_bc_benchmarks.core.contenders import EXPERT, shown_name, with_oracles
 from robust_bc_benchmarks.showing.grids import percent
 from robust_bc_benchmarks.suites.control import EVALUATION_SEED
 from robust_bc_benchmarks.suites.mixes import make_teacher
@@ -36,16 +36,16 @@ def replays_of(suite: ControlSuite, results: Results, kind: str, out: Path) -> S
     if rate is None:
         return []
     drivers: dict[str, Any] = {}
-    for method in (*plan.methods, ORACLE):
+    for method in with_oracles(plan.methods):
         key = suite.key(task, kind, rate, method, plan.seeds[0])
         if key in results.cells:
             with contextlib.suppress(RobustBCError):  # a lost or damaged one must not cost the tables
-                drivers[method] = load_policy(suite.policy_folder(key, out), device="cpu")
+                drivers[shown_name(method)] = load_policy(suite.policy_folder(key, out), device="cpu")
     card = find_task(task)
     drivers[EXPERT] = make_teacher(card, card.good)
     policies, count = list(drivers.values()), min(LOOKED_AT, suite.episodes)
     settings = dict(suite.settings)
     found = evaluate_fleet(policies, task, count, EVALUATION_SEED, names=list(drivers), settings=settings)
-    title = f"Policies of seed {plan.seeds[0]} with {percent(rate)} bad pairs"
+    title = f"Policies of seed {plan.seeds[0]} with {percent(rate)} bad pairs ({kind})"
     replay = driving_replay(card, policies, found, settings, title)
     return [] if replay is None else [replay]

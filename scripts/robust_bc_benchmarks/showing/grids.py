@@ -11,11 +11,12 @@ import pandas
 
 from robust_bc.report import Cell, Column, Lines, Series, Table
 from robust_bc_benchmarks import paper
-from robust_bc_benchmarks.core.contenders import EXPERT, ORACLE, fair
-from robust_bc_benchmarks.core.summaries import SHARE, SMALLER_IS_BETTER
+from robust_bc_benchmarks.core.contenders import EXPERT, SHARED_ORACLE, fair, is_reference, shown_name
+from robust_bc_benchmarks.core.summaries import ANY, SHARE, SMALLER_IS_BETTER
 
 NOTHING = "–"
-WHO = "The oracle is least squares on the good pairs of the same mix."
+WHO = "The oracle of a method is the same method, with the same settings, on only the good pairs of the same mix."
+WHO_SHARED = "The oracle is `mlp` on the good pairs of the same mix."
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ DRIVING = (
     Shown("lane_deviation_rms", "RMS deviation from the lane's centre in metres", digits=3),
     Shown("off_road", "episodes that left the road", digits=2, percent=True),
     Shown("success", "episodes that came to the end of the road", digits=2, percent=True),
+    RETURNS[1],
 )
 ERRORS = (
     Shown("rmse", "RMSE", digits=3),
@@ -65,9 +67,9 @@ class Grid:
 
     @property
     def methods(self) -> list[str]:
-        """The methods as they come, then the oracle and the expert."""
+        """The methods as they come, then the oracles and the expert."""
         names = list(dict.fromkeys(self.rows.method))
-        return sorted(names, key=lambda name: (name == EXPERT, name.startswith(ORACLE)))
+        return sorted(names, key=lambda name: (name == EXPERT, is_reference(name)))
 
     @property
     def seeds(self) -> int:
@@ -97,7 +99,10 @@ class Grid:
             text = self.shown.number(row.mean)
             return Cell(text, row.mean, self._note(row), strong=method in best[rate])
 
-        lines = [[Cell(method, method), *(cell(method, rate) for rate in self.rates)] for method in self.methods]
+        lines = [
+            [Cell(shown_name(method), shown_name(method)), *(cell(method, rate) for rate in self.rates)]
+            for method in self.methods
+        ]
         for name, numbers in self.from_paper().items():
             cells = [numbers.get(rate) for rate in self.rates]
             said = [Cell(NOTHING) if number is None else Cell(self.shown.number(number), number) for number in cells]
@@ -105,7 +110,12 @@ class Grid:
         better: Literal["high", "low"] = "low" if self.lower else "high"
         columns = [Column("method"), *(Column(percent(rate), "number", better) for rate in self.rates)]
         over = f"Mean of {self.seeds} seeds [its 95 % interval, worst seed]. " if self.seeds > 1 else "One seed. "
-        return Table(self.shown.title, columns, lines, over + WHO)
+        return Table(self.shown.title, columns, lines, over + self.who)
+
+    @property
+    def who(self) -> str:
+        """What an oracle is; older results have one for all."""
+        return WHO_SHARED if SHARED_ORACLE in set(self.rows.method) else WHO
 
     def _note(self, row: tuple[float, ...]) -> str:
         if row.seeds < 2:  # type: ignore[attr-defined]
@@ -123,10 +133,11 @@ class Grid:
         """For the terminal: the mean, and the worst seed in brackets."""
         table, worst = self.as_table(), {(row.method, row.rate): row for row in self.rows.itertuples()}
         lines = []
-        for cells in table.rows:
+        for place, cells in enumerate(table.rows):
+            method = self.methods[place] if place < len(self.methods) else None  # then the paper's rows
             line = [cells[0].text]
             for rate, cell in zip(self.rates, cells[1:], strict=True):
-                row = worst.get((cells[0].text, rate))
+                row = worst.get((method, rate))
                 worse = "" if row is None or row.seeds < 2 else f" ({self.shown.number(row.worst)})"
                 line.append(cell.text + worse)
             lines.append(line)
@@ -144,8 +155,8 @@ class Grid:
         for method in self.methods:
             mine = self.rows[self.rows.method == method].sort_values("rate")
             middle, low, high = ((factor * mine[name]).tolist() for name in ("mean", "low", "high"))
-            dashed = method in (ORACLE, EXPERT)
-            series.append(Series(method, mine.rate.tolist(), middle, low, high, dashed=dashed))
+            dashed, name = is_reference(method), shown_name(method)
+            series.append(Series(name, mine.rate.tolist(), middle, low, high, dashed=dashed))
         return Lines(
             title=title or self.shown.title,
             x_label="bad pairs",
@@ -170,4 +181,4 @@ def grids(
 
 def percent(rate: float) -> str:
     """A rate as a person writes it."""
-    return f"{100 * rate:.6g} %"
+    return "graded" if rate == ANY else f"{100 * rate:.6g} %"

@@ -19,6 +19,13 @@ KINDS = {
     "relabel": "a bad pair is a state of the good teacher with the action that the bad one would take there",
     "flip": "a bad pair is a state of the good teacher with its action mirrored",
     "uniform": "a bad pair is a state of the good teacher with a random action",
+    "medium": "bad pairs are from a teacher whose training was stopped half-way",
+    "noisy": "bad pairs are from the good teacher with much noise on what it does",
+    "delayed": "bad pairs are from the good teacher, who does what it wanted four steps ago",
+    "stuck": "bad pairs are from the good teacher, one of whose actuators does not move",
+    "misaligned": "a bad pair is a state of the good teacher with the action of the step before",
+    "duplicated": "bad pairs are right and stand there three times",
+    "graded": "there are demonstrators of rising noise, of whom the oracles have the three best, and no rate",
 }
 MOST_LINES = 8
 """Nobody can tell more curves apart."""
@@ -33,10 +40,11 @@ def make_page(
     paper: bool,
     facts: Mapping[str, str],
     extra: Callable[[Results, str], Sequence[Block]],
+    first: Sequence[Block] = (),
 ) -> Page:
-    """Everything about a run; `extra` gives more blocks for a kind of corruption."""
+    """Everything about a run; `first` comes first, and `extra` gives more blocks for a kind of corruption."""
     plan = results.plan
-    blocks: list[Block] = []
+    blocks = [*first]
     for task, kind in summary[["task", "kind"]].drop_duplicates().itertuples(index=False):
         found = list(grids(summary, shown, paper, task, kind))
         inner: list[Block] = [Text("", [f"In `{kind}`, {KINDS[kind]}."])] if kind in KINDS else []

@@ -16,11 +16,11 @@ from robust_bc.system.progress import Progress
 from robust_bc.version import __version__
 from robust_bc_benchmarks.core.cells import Cell, Key
 from robust_bc_benchmarks.core.contenders import EXPERT
-from robust_bc_benchmarks.core.plan import CLEAN
+from robust_bc_benchmarks.core.plan import CLEAN, GRADED
 from robust_bc_benchmarks.core.running import Say
 from robust_bc_benchmarks.suites.learning import FORMAT, POLICIES_FOLDER, LearningSuite, Numbers, cell_of, check_rate
-from robust_bc_benchmarks.suites.mixes import Mixes, make_teacher
-from robust_bc_demos.mixing.pairs import check_mix
+from robust_bc_benchmarks.suites.mixes import BEST, Mixes, make_teacher
+from robust_bc_demos.mixing.pairs import CHANGED, check_mix
 from robust_bc_envs.tasks import find_task
 
 EVALUATION_SEED = 1_000_000
@@ -31,7 +31,6 @@ EVALUATION_SEED = 1_000_000
 class ControlSuite(LearningSuite):
     """Returns, collisions and deviations against shares of bad pairs."""
 
-    pairs: int = 500
     episodes: int = 100
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Of the environment in which policies are measured."""
@@ -39,12 +38,15 @@ class ControlSuite(LearningSuite):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("pairs", "episodes"):
-            if getattr(self, name) < 1:
-                raise RobustBCError(f"--{name} must be at least 1, but it is {getattr(self, name)}.")
+        pairs = self.mixes.pairs
+        counts = {"pairs": pairs, "episodes": self.episodes, "good-episodes": self.mixes.episodes}
+        for name, count in counts.items():
+            if count is not None and count < 1:
+                raise RobustBCError(f"--{name} must be at least 1, but it is {count}.")
         for kind in self.plan.kinds:
-            check_mix(kind, 0.0, self.pairs)
-        check_rate(max(self.plan.rates), self.pairs, MINIMUM_PAIRS)
+            check_mix(kind, 0.0, pairs)
+        if pairs is not None:
+            check_rate(max(self.plan.rates), pairs, MINIMUM_PAIRS)
         if EVALUATION_SEED in self.plan.seeds:
             raise RobustBCError(f"seed {EVALUATION_SEED} is that of the evaluation's episodes; take another.")
 
@@ -54,12 +56,17 @@ class ControlSuite(LearningSuite):
         return [*experts, *super().units()]
 
     @property
+    def uneven(self) -> tuple[str, ...]:
+        """Whole episodes are as long as they are, so only where actions are changed do the same good ones stay."""
+        return tuple(kind for kind in self.plan.kinds if self.mixes.pairs is None and kind not in CHANGED)
+
+    @property
     def variant(self) -> str:
         """Of the road, for example."""
         return "".join(f"-{value}" for value in self.settings.values())
 
-    def mix(self, task: str, kind: str, rate: float, seed: int) -> Demonstrations:
-        """Single pairs."""
+    def mix(self, task: str, kind: str, rate: float | None, seed: int) -> Demonstrations:
+        """Single pairs, or whole episodes."""
         return self.mixes.mix(task, kind, rate, seed)[0]
 
     def mark(self, task: str) -> dict[str, Any]:
@@ -71,7 +78,7 @@ class ControlSuite(LearningSuite):
         """An expert has no settings."""
         if key.method == EXPERT:
             return {"format": FORMAT, "version": __version__, "mark": self.mark(key.task)}
-        return super().fingerprint(key)
+        return super().fingerprint(key) | ({"best": BEST} if key.kind == GRADED else {})
 
     def compute(
         self, missing: Sequence[Key], known: Sequence[Cell], out: Path, tell: Progress, say: Say

@@ -20,7 +20,7 @@ from robust_bc.system.devices import resolve_device
 from robust_bc.system.progress import Progress
 from robust_bc.version import __version__
 from robust_bc_benchmarks.core.cells import Cell, Key
-from robust_bc_benchmarks.core.contenders import ORACLE, each_alone, find_contender, fit_contender
+from robust_bc_benchmarks.core.contenders import PLAIN, each_alone, find_contender, fit_contender, with_oracles
 from robust_bc_benchmarks.core.plan import CLEAN
 from robust_bc_benchmarks.core.running import Say, Suite
 
@@ -41,7 +41,8 @@ class LearningSuite(Suite):
 
     def __post_init__(self) -> None:
         resolve_device(self.device)  # what is no fault of a cell must not be kept as its failure
-        contenders = [find_contender(name) for name in (*self.plan.methods, ORACLE)]
+        # Usual settings are those of networks, and who has no layers is without them.
+        contenders = [find_contender(name) for name in (*self.plan.methods, PLAIN)]
         for name in self.plan.common:
             if not any(name in contender.settings_names for contender in contenders):
                 raise RobustBCError(f"none of {', '.join(self.plan.methods)} has a setting '{name}'.")
@@ -53,13 +54,22 @@ class LearningSuite(Suite):
         """Kinds of corruption whose good pairs are not those of the others."""
         return ()
 
+    @property
+    def uneven(self) -> tuple[str, ...]:
+        """Kinds of which not the same good pairs stay beside bad ones as of the others."""
+        return self.apart
+
     def key(self, task: str, kind: str, rate: float | None, method: str, seed: int) -> Key:
         """The cell that a table shows there."""
-        return self.plan.key(task, kind, rate, method, seed, self.apart)
+        return self.plan.key(task, kind, rate, method, seed, self.apart, self.uneven)
+
+    def keys_of(self, place: tuple[str, str, float | None], methods: Sequence[str]) -> list[Key]:
+        """Method by method, all seeds."""
+        return [self.key(*place, method, seed) for method in methods for seed in self.plan.seeds]
 
     @abstractmethod
-    def mix(self, task: str, kind: str, rate: float, seed: int) -> Demonstrations:
-        """With its hidden labels, for the oracle."""
+    def mix(self, task: str, kind: str, rate: float | None, seed: int) -> Demonstrations:
+        """With its hidden labels, for oracles."""
 
     @abstractmethod
     def measure(self, keys: Sequence[Key], policies: Sequence[Policy], tell: Progress) -> list[Numbers | str]:
@@ -71,8 +81,8 @@ class LearningSuite(Suite):
 
     def units(self) -> list[list[Key]]:
         """A place of the table each, with all methods and seeds."""
-        methods = (*self.plan.methods, ORACLE)
-        keys = [key for place in self.plan.places(self.apart) for key in self.plan.keys_of(place, methods, self.apart)]
+        methods = with_oracles(self.plan.methods)
+        keys = [key for place in self.plan.places(self.apart) for key in self.keys_of(place, methods)]
         places = groupby(dict.fromkeys(keys), lambda key: (key.task, key.rate, key.kind))
         return [list(unit) for _, unit in places]
 
@@ -88,13 +98,13 @@ class LearningSuite(Suite):
             "settings": asdict(contender.resolved(self.plan.common, key.rate or 0.0)),
         }
         revised = {"revision": method.revision} if method.revision else {}
-        return about | revised | ({"audit": REVISION} if contender.cleaned else {})
+        return about | revised | ({} if contender.clean is False else {"audit": REVISION})
 
     def compute(
         self, missing: Sequence[Key], known: Sequence[Cell], out: Path, tell: Progress, say: Say
     ) -> Iterator[list[Cell]]:
         """Method by method: all seeds are fitted as one fleet and measured as one batch."""
-        mixes: dict[tuple[str, str, float, int], Demonstrations] = {}
+        mixes: dict[tuple[str, str, float | None, int], Demonstrations] = {}
         done = 0
         for name, group in groupby(missing, lambda key: key.method):
             keys = list(group)
@@ -109,12 +119,12 @@ class LearningSuite(Suite):
             yield self._cells(keys, [mixes[self._place(key)] for key in keys], out, report)
             done += len(keys)
 
-    def _place(self, key: Key) -> tuple[str, str, float, int]:
-        """Of its mix; the good pairs of a rate are the same whatever the kind, so any serves the oracle."""
+    def _place(self, key: Key) -> tuple[str, str, float | None, int]:
+        """Of its mix; an oracle that several kinds share is served by any of them."""
         kind = key.kind
         if key.rate and kind == CLEAN:
-            kind = next(one for one in self.plan.kinds if one not in self.apart)
-        return key.task, kind, key.rate or 0.0, key.seed
+            kind = next(one for one in self.plan.kinds if one not in self.uneven)
+        return key.task, kind, key.rate, key.seed
 
     def _cells(self, keys: list[Key], mixes: list[Demonstrations], out: Path, tell: Progress) -> list[Cell]:
         seeds = [key.seed for key in keys]

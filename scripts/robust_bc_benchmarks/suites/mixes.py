@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +21,14 @@ from robust_bc_demos.teachers import MEDIUM, Teacher, find_teacher
 from robust_bc_envs.batches import boxes, make_batch
 from robust_bc_envs.tasks import Task, find_task
 
+EPISODES, STEPS = 10, 300
+"""Of each teacher, where policies learn from whole episodes: about 3,000 pairs."""
+MORE_EPISODES = {"reacher": 60, "pendulum": 15, "lunar-lander": 15, "lane-driving": 20}
+"""Of tasks whose episodes are shorter, for as many pairs."""
+BEST = 3
+"""Demonstrators of a graded mix who count as good: those of the lowest noise, which is at most 0.16 of half the action
+space where there are ten of them."""
+
 
 @dataclass
 class Mixes:
@@ -35,29 +44,44 @@ class Mixes:
     """At most so many of each episode."""
     _marks: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
     _rollouts: Rollouts = field(default_factory=dict, repr=False)
-    _at: tuple[str, int] | None = field(default=None, repr=False)
+    _task: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, pairs: int | None, episodes: int | None) -> Mixes:
+        """Single pairs, or whole episodes of a usual size; `episodes` of each teacher, without as many as is usual."""
+        if pairs is not None:
+            return cls(pairs, episodes)
+        return cls(None, EPISODES, MORE_EPISODES, STEPS) if episodes is None else cls(None, episodes, steps=STEPS)
 
     def mix(
         self, task: str, kind: str, rate: float | None, seed: int
     ) -> tuple[Demonstrations, NDArray[np.float64] | None]:
         """Pairs with their hidden labels, and for a graded mix the noise (N,) of each pair's demonstrator."""
-        if self._at is None or self._at[0] != task or (self.pairs is None and self._at[1] != seed):
-            self._rollouts = {}  # whole episodes are many, and come seed by seed
-        self._at = task, seed
+        if self._task != task:
+            self._rollouts = {}
+        self._task = task
         any_kind = "flip" if kind == CLEAN else kind  # at rate 0 all kinds are one
         request = MixRequest(find_task(task), any_kind, rate, seed=seed, **self._size(task))
         made = make_mix(request, rollouts=self._rollouts)
-        episodes = made.mix.episodes
+        episodes, noise = made.mix.episodes, made.mix.noise
         lengths = [len(episode) for episode in episodes]
         demonstrations = Demonstrations(
             observations=np.concatenate([episode.observations[:-1] for episode in episodes]),
             actions=np.concatenate([episode.actions for episode in episodes]),
             episodes=np.repeat(np.arange(len(lengths)), lengths),
             action_space=made.action_space,
-            corrupt=made.mix.labels,
+            corrupt=made.mix.labels if noise is None else noise > np.unique(noise)[:BEST][-1],
             successors=np.concatenate([episode.observations[1:] for episode in episodes]),
         )
-        return demonstrations, made.mix.noise
+        return demonstrations, noise
+
+    def words(self, tasks: Sequence[str]) -> str:
+        """What policies learn from."""
+        if self.pairs is not None:
+            return f"{self.pairs} single pairs"
+        more = [f"{self.more_episodes[task]} of {task}" for task in tasks if task in self.more_episodes]
+        sizes = f"{self.episodes} of each teacher" + f" ({', '.join(more)})" * bool(more)
+        return f"whole episodes, {sizes}, at most {self.steps} steps of each"
 
     def mark(self, task: str) -> dict[str, Any]:
         """The teachers, to the last weight, and how much of them is seen."""

@@ -10,7 +10,7 @@ from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.policies.policy import Policy
 from robust_bc.system.progress import Progress
 from robust_bc_benchmarks.core.cells import Key
-from robust_bc_benchmarks.core.contenders import ORACLE
+from robust_bc_benchmarks.core.contenders import with_oracles
 from robust_bc_benchmarks.core.plan import CLEAN
 from robust_bc_benchmarks.suites import random_teachers
 from robust_bc_benchmarks.suites.functions import (
@@ -50,12 +50,9 @@ class RegressionSuite(LearningSuite):
 
     def units(self) -> list[list[Key]]:
         """Method by method, so that all places of a method are fitted in one fleet."""
-        methods = (*self.plan.methods, ORACLE)
+        methods = with_oracles(self.plan.methods)
         places = [place for place in self.plan.places(self.apart) if place[1] in (CLEAN, *KINDS_OF[place[0]])]
-        units = (
-            dict.fromkeys(key for place in places for key in self.plan.keys_of(place, (method,), self.apart))
-            for method in methods
-        )
+        units = (dict.fromkeys(key for place in places for key in self.keys_of(place, (method,))) for method in methods)
         seen: set[Key] = set()
         fresh = []
         for unit in units:
@@ -74,7 +71,7 @@ class RegressionSuite(LearningSuite):
         """With less to learn from."""
         return "-held-out" if self.held_out else ""
 
-    def mix(self, task: str, kind: str, rate: float, seed: int) -> Demonstrations:
+    def mix(self, task: str, kind: str, rate: float | None, seed: int) -> Demonstrations:
         """What the methods learn from."""
         return self._problem(task, kind, rate, seed).demonstrations
 
@@ -98,9 +95,9 @@ class RegressionSuite(LearningSuite):
                 numbers |= {"rho_2_max": float(rho[..., 1].max()), "rho_2_mean": float(rho[..., 1].mean())}
         return numbers
 
-    def _problem(self, task: str, kind: str, rate: float, seed: int) -> Problem:
+    def _problem(self, task: str, kind: str, rate: float | None, seed: int) -> Problem:
         """The test inputs of a housing problem are its seed's, so it is kept and not made again."""
-        place = task, kind, rate, seed
+        place = task, kind, rate or 0.0, seed
         if place not in self.problems:
             made = make_problem(*place)
             self.problems[place] = made.holding_out(seed) if self.held_out else made
