@@ -4,6 +4,7 @@ choicenet                        with its defaults
 choicenet@mixtures=2@restarts=5  with other settings
 trimmed@rate=true                told the true share of bad pairs, which nobody knows outside of a benchmark
 mlp+clean                        learns from what an audit keeps
+auto                             audits, and chooses a method for what is kept
 oracle                           `mlp` on the good pairs of the same mix; oracle@steps=9 with other settings
 """
 
@@ -19,10 +20,11 @@ from robust_bc.cli.arguments import setting
 from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.methods import check_method, get_method, method_names
-from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.methods.network import NetworkMethod
 from robust_bc.methods.settings import Settings
 from robust_bc.policies.policy import Policy
-from robust_bc.training.fitting import Progress, fit_fleet
+from robust_bc.training.fitting import fit_fleet
+from robust_bc.training.progress import Progress
 
 ORACLE, ORACLE_METHOD = "oracle", "mlp"
 EXPERT = "expert"
@@ -30,7 +32,6 @@ EXPERT = "expert"
 RATE, TOLD = "rate", "@rate=true"
 CLEANED = "+clean"
 ALL, NEURAL = "all", "neural"
-SMALLEST_FLEET = 4
 LAYERS = re.compile(r"\d+(x\d+)+")
 """`hidden=128x128` is a setting of several numbers."""
 
@@ -81,7 +82,7 @@ def find_contender(name: str) -> Contender:
         if not _takes_rate(method):
             raise RobustBCError(f"method '{method}' takes no share of bad pairs, so there is no '{name}'.")
     get_method(method).settings(own)  # a wrong one is told before any work
-    return Contender(name, method, own, told, cleaned)
+    return Contender(name, method, own, told, cleaned or get_method(method).cleans)
 
 
 def layers(name: str, value: Any) -> Any:
@@ -134,16 +135,16 @@ def fit_contender(
         which = [index for index, true in enumerate(rates) if rate is None or true == rate]
 
         def fit(some: Sequence[int], settings: dict[str, Any] = settings, number: int = number) -> list[Policy]:
-            padded = _padded(some, contender, settings)
             return fit_fleet(
-                [pairs[index] for index in padded],
+                [pairs[index] for index in some],
                 contender.method,
-                seeds=[seeds[index] for index in padded],
+                seeds=[seeds[index] for index in some],
                 device=device,
                 progress=lambda state: progress((number + _share(state)) / len(told)),
                 clean=contender.cleaned,
+                padded=True,
                 **settings,
-            )[: len(some)]
+            )
 
         fitted |= each_alone(fit, which)
     return [fitted[index] for index in range(len(pairs))]
@@ -161,16 +162,3 @@ def each_alone(compute: Callable[[Sequence[Any]], list[Any]], which: Sequence[An
 
 def _share(state: Progress) -> float:
     return state.done / state.total
-
-
-def _padded(which: Sequence[int], contender: Contender, settings: dict[str, Any]) -> list[int]:
-    """Products of many matrices round the last one of an odd number otherwise.
-
-    Beside an even number a policy has the same bits whichever seeds were missing: after a kill, or when some are added.
-    """
-    resolved = get_method(contender.method).settings(settings)
-    networks = resolved.restarts * resolved.peers if isinstance(resolved, NetworkSettings) else SMALLEST_FLEET
-    padded = list(which)
-    while len(padded) * networks % 2 or len(padded) * networks < SMALLEST_FLEET:
-        padded.append(which[-1])
-    return padded
