@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import tyro
 
@@ -75,13 +75,13 @@ def run(args: Sequence[str]) -> None:
 
 def _annotations(method: Method[Any]) -> dict[str, type]:
     """Arguments and settings of a method, whose help tells what holds where nothing is given."""
-    hint = tyro.conf.arg(help_behavior_hint=f"(default: {BY_PAIRS})")
     hints = get_type_hints(method.settings_type)
-    followed = [
-        (field.name, Annotated[hints[field.name], hint], dataclasses.field(default=None))
-        for field in dataclasses.fields(method.settings_type)
-        if field.default is None
-    ]
+    followed = []
+    for field in dataclasses.fields(method.settings_type):
+        if field.default is None:
+            shown = "INT" if int in get_args(hints[field.name]) else "INT [INT ...]"
+            told = tyro.conf.arg(metavar=shown, help_behavior_hint=f"(default: {BY_PAIRS})")
+            followed.append((field.name, Annotated[hints[field.name], told], dataclasses.field(default=None)))
     cleans = [("clean", bool, dataclasses.field(default=method.cleans))]
     return {
         "arguments": _with_defaults(TrainArguments, cleans),

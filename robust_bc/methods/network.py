@@ -33,7 +33,7 @@ class Budget:
 class NetworkSettings(Settings):
     """What every neural method can be told; each has the same defaults, so that comparisons are fair.
 
-    Where `hidden`, `steps` or `batch_size` is None, it follows from the number of pairs (`training/budget.py`).
+    Where `hidden`, `steps` or `batch_size` is None, it follows from the number of pairs.
     """
 
     hidden: tuple[int, ...] | None = None

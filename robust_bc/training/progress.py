@@ -20,7 +20,7 @@ class Progress:
     """How far a fit is: steps done and in all, and the mean loss of the latest block.
 
     Of methods that are computed in one go, a policy is a step, or as many as its audit, and there is no loss. The total
-    may fall after an audit, for the budget follows the pairs that are left.
+    may change after an audit, for budgets follow from the pairs that are left.
     """
 
     done: int
