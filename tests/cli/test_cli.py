@@ -113,6 +113,22 @@ def test_train_tells_how_many_pairs_were_left_out(dataset: str, tmp_path: Path) 
     assert "was started with another choice of clean" in other.stderr
 
 
+def test_train_chooses_and_says_so(dataset: str, tmp_path: Path) -> None:
+    done = robust_bc("train", "--dataset", dataset, "--out", "run", "--device", "cpu", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "auto: nothing is left out: the audit found no bad episode.",
+        "auto: gpr, for 200 pairs of whole episodes are few enough for a Gaussian process.",
+        "fitted gpr to 200 pairs",
+        "policy: run/policy",
+    ]
+    assert "auto: gpr, for 200 pairs" in robust_bc("show", "run", cwd=tmp_path).stdout
+    given = ["train", "--dataset", dataset, "--out", "other", "--no-clean", "--json", "--device", "cpu"]
+    told = json.loads(robust_bc(*given, cwd=tmp_path).stdout)
+    assert (told["cleaning"], told["choice"]["audited"]) == (None, "no audit was asked for.")
+
+
 def test_train_tells_why_nothing_was_left_out(dataset: str, tmp_path: Path) -> None:
     given = ["train", "--dataset", dataset, "--method", "mlp", "--clean", "--out", "run", "--json", *FAST]
     told = json.loads(robust_bc(*given, cwd=tmp_path).stdout)

@@ -54,6 +54,12 @@ def test_settings_are_read_as_they_are_meant() -> None:
     ]
 
 
+def test_auto_cleans_by_itself() -> None:
+    assert find_contender("auto").cleaned
+    assert not find_contender("mlp").cleaned
+    assert fair("auto")
+
+
 def test_every_variant_of_the_ablation_changes_something() -> None:
     resolved = [(find_contender(name).method, find_contender(name).resolved({}, 0.0)) for name in VARIANTS]
     assert len(set(resolved)) == len(VARIANTS)
