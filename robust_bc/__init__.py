@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from robust_bc.training.learners import MDN as MDN
     from robust_bc.training.learners import MLP as MLP
     from robust_bc.training.learners import RGPR as RGPR
+    from robust_bc.training.learners import Auto as Auto
     from robust_bc.training.learners import Background as Background
     from robust_bc.training.learners import ChoiceNet as ChoiceNet
     from robust_bc.training.learners import CoTeaching as CoTeaching
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _EXPORTS = {
     **dict.fromkeys(
         (
+            "Auto",
             "BCND",
             "Background",
             "ChoiceNet",

@@ -11,11 +11,13 @@ import numpy as np
 import torch
 
 from robust_bc import Demonstrations, fit, fit_fleet
-from robust_bc.training.fitting import FitPlan
+from robust_bc.training.plan import FitPlan
 from robust_bc_benchmarks.comparisons import Comparison, fastest, report
 
 STEPS = 200
 MEMBERS = 20
+SMALL: dict[str, Any] = {"hidden": (64, 64), "batch_size": 128}
+"""A network whose steps are short, so that what is not multiplication counts."""
 
 
 def demonstrations(seed: int, pairs: int = 1000, observations: int = 17, actions: int = 6) -> Demonstrations:
@@ -32,9 +34,11 @@ def fleet_ratio() -> tuple[float, float]:
 
     def one_after_another() -> None:
         for seed, pairs in enumerate(data):
-            fit(pairs, seed=seed, device="cpu", steps=STEPS)
+            fit(pairs, "choicenet", seed=seed, device="cpu", steps=STEPS, **SMALL)
 
-    alone, together = fastest(one_after_another, lambda: fit_fleet(data, device="cpu", steps=STEPS))
+    alone, together = fastest(
+        one_after_another, lambda: fit_fleet(data, "choicenet", device="cpu", steps=STEPS, **SMALL)
+    )
     return 1e3 * alone / STEPS, 1e3 * together / STEPS
 
 
@@ -42,8 +46,8 @@ def step_ratio() -> tuple[float, float]:
     """Milliseconds per step of one MLP and of one ChoiceNet with the same trunk."""
     pairs = demonstrations(0)
     mlp, choicenet = fastest(
-        lambda: fit(pairs, "mlp", device="cpu", steps=5 * STEPS),
-        lambda: fit(pairs, "choicenet", device="cpu", steps=5 * STEPS),
+        lambda: fit(pairs, "mlp", device="cpu", steps=5 * STEPS, **SMALL),
+        lambda: fit(pairs, "choicenet", device="cpu", steps=5 * STEPS, **SMALL),
     )
     return 1e3 * mlp / (5 * STEPS), 1e3 * choicenet / (5 * STEPS)
 

@@ -40,7 +40,7 @@ def clones(count: int) -> list[Policy]:
         np.concatenate([episode.actions for episode in shown]),
         action_space=gym.spaces.Box(-1.0, 1.0, (6,), np.float32),
     )
-    return [fit(pairs, "choicenet", steps=300, seed=seed) for seed in range(count)]
+    return [fit(pairs, "choicenet", steps=300, hidden=(64, 64), batch_size=128, seed=seed) for seed in range(count)]
 
 
 class Bare:

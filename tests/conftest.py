@@ -40,6 +40,14 @@ def quick(method: str) -> dict[str, Any]:
     return known_settings(method, **QUICK)
 
 
+@pytest.fixture
+def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody says, networks are small and train briefly."""
+    small = {"HIDDEN": (64, 64), "BATCH_SIZE": 128, "FEWEST_STEPS": 400, "MOST_STEPS": 400}
+    for name, value in small.items():
+        monkeypatch.setattr(f"robust_bc.training.budget.{name}", value)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def ctrl_c_works() -> None:
     """Whoever starts the tests in the background makes them, and all that they start, deaf to Ctrl-C."""

@@ -14,8 +14,8 @@ from robust_bc.methods import get_method
 from robust_bc.training import learners
 
 LEARNERS = (
-    "BCND Background ChoiceNet CoTeaching DensityPower GPR Huber L1 LGPR LeakyTukey MDN MLP MedianOfMeans RGPR Trimmed"
-    " Tukey TukeyPair"
+    "Auto BCND Background ChoiceNet CoTeaching DensityPower GPR Huber L1 LGPR LeakyTukey MDN MLP MedianOfMeans RGPR"
+    " Trimmed Tukey TukeyPair"
 )
 PUBLIC = {
     "robust_bc": f"{LEARNERS} Audit Demonstrations Evaluation Policy RobustBCError audit evaluate evaluate_fleet fit"

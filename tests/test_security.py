@@ -75,7 +75,9 @@ def datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "minari"
 
 
-@pytest.mark.parametrize("command", ["show our/x-v0", "datasets", "train --dataset our/x-v0 --steps 1 --out run"])
+@pytest.mark.parametrize(
+    "command", ["show our/x-v0", "datasets", "train --dataset our/x-v0 --method mlp --steps 1 --out run"]
+)
 def test_the_shell_command_of_a_dataset_is_not_run(command: str, datasets: Path, tmp_path: Path) -> None:
     """The attack as it was found: a real process, a real shell command, no space in the metadata."""
     spec = {"entry_point": "os:system", "kwargs": {"command": f"touch {tmp_path / 'owned'}"}}

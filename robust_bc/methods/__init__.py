@@ -11,8 +11,12 @@ from robust_bc.errors import RobustBCError
 if TYPE_CHECKING:
     from robust_bc.methods.base import Method
 
+AUTO = "auto"
+"""The method that chooses among the others; what is fitted unless a method is named."""
+
 # Named, not imported: whoever only lists or checks names does not wait for torch.
 _REGISTRY = {
+    AUTO: "robust_bc.methods.auto:Auto",
     "mlp": "robust_bc.methods.mlp:MLP",
     "mdn": "robust_bc.methods.mdn:MDN",
     "choicenet": "robust_bc.methods.choicenet:ChoiceNet",

@@ -32,6 +32,8 @@ class Method(ABC, Generic[SettingsType]):
     """Counted up when what it learns changes by code that no setting tells of; benchmarks then compute it anew."""
     robust: ClassVar[bool] = True
     """Whether it claims to stand bad demonstrations; whoever does is held to it by the contract tests."""
+    cleans: ClassVar[bool] = False
+    """Whether an audit cleans the demonstrations before, unless that is refused."""
 
     def settings(self, given: dict[str, Any]) -> SettingsType:
         """Settings with these values, checked; an unknown name is an error that lists the known ones."""

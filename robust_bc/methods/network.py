@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from robust_bc.errors import RobustBCError
 from robust_bc.methods.base import Method
 from robust_bc.methods.settings import Settings
 from robust_bc.networks.gates import Gate
@@ -20,17 +21,29 @@ from robust_bc.networks.network import Activation, Fleet, Head, Trunk
 from robust_bc.system.seeding import Index, MemberSeed
 
 
+@dataclass(frozen=True)
+class Budget:
+    """How wide a network is, and how long it trains."""
+
+    hidden: tuple[int, ...]
+    steps: int
+    batch_size: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class NetworkSettings(Settings):
-    """What every neural method can be told; each has the same defaults, so that comparisons are fair."""
+    """What every neural method can be told; each has the same defaults, so that comparisons are fair.
 
-    hidden: tuple[int, ...] = (64, 64)
+    Where `hidden`, `steps` or `batch_size` is None, it follows from the number of pairs.
+    """
+
+    hidden: tuple[int, ...] | None = None
     """Widths of the trunk's hidden layers."""
     activation: Activation = "relu"
     """Non-linearity of the trunk."""
-    steps: int = 2000
-    """Optimiser steps; for large data think of steps x batch_size / pairs as the number of passes."""
-    batch_size: int = 128
+    steps: int | None = None
+    """Optimiser steps; steps x batch_size / pairs is the number of passes over the data."""
+    batch_size: int | None = None
     """Pairs per step, drawn with replacement."""
     learning_rate: float = 1e-3
     """Adam's learning rate at the start; it falls to zero along a cosine."""
@@ -50,11 +63,19 @@ class NetworkSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require("hidden", all(width >= 1 for width in self.hidden), "widths of at least 1")
-        self.require_at_least(1, "steps", "batch_size", "evaluate_every", "restarts")
+        self.require("hidden", all(width >= 1 for width in self.hidden or ()), "widths of at least 1")
+        given = [name for name in ("steps", "batch_size") if getattr(self, name) is not None]
+        self.require_at_least(1, *given, "evaluate_every", "restarts")
         self.require_not_negative("patience", "weight_decay")
         self.require_positive("learning_rate")
         self.require("held_out", 0 < self.held_out < 1, "between 0 and 1, both excluded")
+
+    @property
+    def budget(self) -> Budget:
+        """Once the number of pairs is known, or all three are given."""
+        if self.hidden is None or self.steps is None or self.batch_size is None:
+            raise RobustBCError("the settings 'hidden', 'steps' and 'batch_size' are not all given.")
+        return Budget(self.hidden, self.steps, self.batch_size)
 
     @property
     def needs_held_out(self) -> bool:
@@ -77,6 +98,8 @@ class NetworkMethod(Method[NetworkSettingsType]):
 
     def fleet(self, settings: NetworkSettingsType, members: int, observations: int, actions: int) -> Fleet:
         """The networks, not yet initialised."""
+        if settings.hidden is None:
+            raise RobustBCError("setting 'hidden' is not given.")
         trunk = Trunk(members, observations, settings.hidden, settings.activation)
         return Fleet(trunk, self.head(settings, members, trunk.outputs, actions), self.gate(settings, members))
 

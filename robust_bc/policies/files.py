@@ -16,6 +16,7 @@ from robust_bc.data.normalisation import Affine, Normalisation
 from robust_bc.data.tensor_files import Expected, Tensors
 from robust_bc.errors import DamagedFileError, RobustBCError
 from robust_bc.methods import get_method
+from robust_bc.methods.settings import Settings
 from robust_bc.policies.layout import FILES, MODEL, PolicyConfig
 from robust_bc.policies.policy import Policy
 from robust_bc.system.devices import resolve_device
@@ -38,7 +39,8 @@ def load_policy(folder: str | Path, device: str | torch.device = "auto") -> Poli
         for name in ("members", "observation_size", "action_size"):
             if not 1 <= getattr(config, name) <= LARGEST_SIZE:
                 raise RobustBCError(f"{name} is {getattr(config, name)}.")
-        layers = getattr(settings, "hidden", ())
+        _check_choice(config, settings)
+        layers = getattr(settings, "hidden", None) or ()
         if len(layers) > MOST_LAYERS:
             raise RobustBCError(f"a network of {len(layers)} layers is not read.")
         sizes = config.members * settings.peers, config.observation_size, config.action_size
@@ -57,11 +59,25 @@ def load_policy(folder: str | Path, device: str | torch.device = "auto") -> Poli
         space = _action_space(config)
         cleaning = config.cleaning
         kept = None if cleaning is None else cleaning.kept
-        return Policy(method, settings, model, normalisation, space, chosen, learned_from=kept, cleaning=cleaning)
+        about: dict[str, Any] = {"learned_from": kept, "cleaning": cleaning, "choice": config.choice}
+        return Policy(method, settings, model, normalisation, space, chosen, **about)
     except RobustBCError as problem:
         raise DamagedFileError(f"'{place}' cannot be used: {problem}") from problem
     except (KeyError, TypeError, ValueError, OverflowError, RuntimeError) as problem:  # shapes beyond all measure
         raise DamagedFileError(f"'{place}' is not a policy this version can read: its files do not fit.") from problem
+
+
+def _check_choice(config: PolicyConfig, settings: Settings) -> None:
+    """What `auto` chose must be what the policy is."""
+    choice = config.choice
+    if choice is None:
+        return
+    if choice.method != config.method:
+        raise RobustBCError(f"it is of '{config.method}', but the choice was '{choice.method}'.")
+    chosen, own = asdict(get_method(choice.method).settings(choice.settings)), asdict(settings)
+    for name in choice.settings:
+        if chosen[name] != own[name]:
+            raise RobustBCError(f"the setting '{name}' is not the one that was chosen.")
 
 
 def _checked(needed: Mapping[str, torch.Tensor], tensors: Tensors, config: PolicyConfig) -> dict[str, NDArray[Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robust_bc.data.described_tensors import DescribedTensors
+from robust_bc.policies.choice import Choice
 from robust_bc.policies.cleaning import Cleaning
 
 FILES = DescribedTensors("policy", 2, "config.json", "model.safetensors")
@@ -31,6 +32,7 @@ class PolicyConfig:
     action_high: tuple[float | None, ...] | None
     action_type: ActionType | None
     cleaning: Cleaning | None = None
+    choice: Choice | None = None
 
 
 def bounds(values: NDArray[Any]) -> list[float | None]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from robust_bc.methods.base import Method
     from robust_bc.methods.settings import Settings
     from robust_bc.networks.history import History
+    from robust_bc.policies.choice import Choice
     from robust_bc.policies.cleaning import Cleaning
 
 Array = NDArray[np.float64]
@@ -56,6 +57,7 @@ class Policy:
         history: History | None = None,
         learned_from: int | None = None,
         cleaning: Cleaning | None = None,
+        choice: Choice | None = None,
     ) -> None:
         self.method = method
         self.settings = settings
@@ -68,6 +70,8 @@ class Policy:
         """Pairs that it learned from, held-out ones included; None for a policy from a folder without cleaning."""
         self.cleaning = cleaning
         """What an audit left out before and why; None if no cleaning was asked for."""
+        self.choice = choice
+        """What `auto` chose and why; None if the method was named."""
         self._model = model.to(device).requires_grad_(False).eval()
         self.networks = self._model.members
         """Fitted models whose actions are averaged: several for each member where peers make up one."""
@@ -110,6 +114,8 @@ class Policy:
             f"{self.method.name}: {self.method.summary}",
             f"{self.observation_size} observations, {self.action_size} actions, members: {self.members}",
         ]
+        if self.choice is not None:
+            lines += self.choice.lines
         if self.cleaning is not None:
             lines.append(f"learned from {self.cleaning.kept} of {self.cleaning.pairs} pairs. {self.cleaning.reason}")
         elif self.learned_from is not None:
@@ -189,6 +195,8 @@ class Policy:
         }
         if self.cleaning is not None:
             config["cleaning"] = asdict(self.cleaning)
+        if self.choice is not None:
+            config["choice"] = asdict(self.choice)
         return FILES.write(Path(folder), config, save(tensors))
 
     def tensors(self) -> dict[str, torch.Tensor]:

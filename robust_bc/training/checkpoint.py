@@ -102,7 +102,7 @@ def _expected(trainer: Trainer, given: Mapping[str, NDArray[Any]]) -> dict[str, 
 
 def _check(path: Path, trainer: Trainer, tensors: Mapping[str, NDArray[Any]]) -> None:
     """What shapes and types do not tell."""
-    step, last = int(tensors["step"]), trainer.settings.steps
+    step, last = int(tensors["step"]), trainer.budget.steps
     right = 0 < step <= last and (step % BLOCK_STEPS == 0 or step == last)
     for steps, values in (("steps", "values"), ("held_out_steps", "held_out")):
         if f"history.{values}" in tensors:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from robust_bc.data.demonstrations import Demonstrations
+from robust_bc.methods.auto import AutoSettings
 from robust_bc.methods.baselines.background import BackgroundSettings
 from robust_bc.methods.baselines.bcnd import BCNDSettings
 from robust_bc.methods.baselines.co_teaching import CoTeachingSettings
@@ -27,7 +28,8 @@ from robust_bc.methods.mdn import MDNSettings
 from robust_bc.methods.network import NetworkSettings
 from robust_bc.methods.rgpr import RGPRSettings
 from robust_bc.policies.policy import Policy
-from robust_bc.training.fitting import ProgressCallback, fit
+from robust_bc.training.fitting import fit
+from robust_bc.training.progress import ProgressCallback
 
 if TYPE_CHECKING:
     import torch
@@ -46,12 +48,22 @@ class Learner:
         seed: int = 0,
         members: int = 1,
         device: str | torch.device = "auto",
-        clean: bool = False,
+        clean: bool | None = None,
         progress: ProgressCallback | None = None,
     ) -> Policy:
         """Fit a policy, as `robust_bc.fit` does."""
         settings = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         return fit(demonstrations, self.method, members, seed, device, progress, clean, **settings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(AutoSettings, Learner):
+    """An audit, and then the method that suits what is left; assumes that most demonstrations are good.
+
+    For a start, and when you do not know which method to take.
+    """
+
+    method: ClassVar[str] = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)

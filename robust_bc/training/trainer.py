@@ -36,6 +36,7 @@ class Trainer:
     ) -> None:
         self.method = method
         self.settings = settings
+        self.budget = settings.budget
         self.data = data
         self.seeds = list(seeds)
         self.device = device
@@ -49,7 +50,7 @@ class Trainer:
             self.episodes, per_episode = data.for_gate(method.gate_by_episode(settings))
             self.fleet.gate.prepare(per_episode)
         pairs = torch.tensor([len(rows) for rows in data.training], dtype=torch.float32, device=device)  # (M,)
-        self.fleet.head.prepare(settings.steps * settings.batch_size / pairs)
+        self.fleet.head.prepare(self.budget.steps * self.budget.batch_size / pairs)
         self.parameters = list(self.fleet.parameters())
         self.optimiser = make_optimiser(self.parameters, settings, device)
         self.step = 0
@@ -64,15 +65,15 @@ class Trainer:
     def finished(self) -> bool:
         """All steps done, or every member given up on; the only question here that waits for the device."""
         patience = self.settings.patience if self.settings.early_stopping else 0
-        return self.step >= self.settings.steps or bool(patience and (self.stale >= patience).all().item())
+        return self.step >= self.budget.steps or bool(patience and (self.stale >= patience).all().item())
 
     def round_of(self, block: int) -> int:
         """Which round a block belongs to."""
-        return block * self.settings.rounds // math.ceil(self.settings.steps / BLOCK_STEPS)
+        return block * self.settings.rounds // math.ceil(self.budget.steps / BLOCK_STEPS)
 
     def run(self, after_block: Callable[[Trainer], None] | None = None) -> None:
         """Train to the end."""
-        multiplications = self.settings.batch_size * sum(parameter.numel() for parameter in self.parameters)
+        multiplications = self.budget.batch_size * sum(parameter.numel() for parameter in self.parameters)
         with threads_for(multiplications):
             while not self.finished:
                 self.run_block()
@@ -82,13 +83,13 @@ class Trainer:
     def run_block(self) -> None:
         """Up to the next multiple of the block length; the host waits for the device once, at its end."""
         settings = self.settings
-        count = min(BLOCK_STEPS, settings.steps - self.step)
-        noise_shape = self.fleet.head.noise_shape(settings.batch_size)
+        count = min(BLOCK_STEPS, self.budget.steps - self.step)
+        noise_shape = self.fleet.head.noise_shape(self.budget.batch_size)
         index = self.step // BLOCK_STEPS
         if index and self.round_of(index) != self.round_of(index - 1):
             self.odds = make_odds(self.method, settings, self.fleet, self.data)
         block = draw_block(
-            self.data, self.seeds, index, count, settings.batch_size, noise_shape, self.device, self.odds
+            self.data, self.seeds, index, count, self.budget.batch_size, noise_shape, self.device, self.odds
         )
         sums = {name: torch.zeros(len(self.seeds), device=self.device) for name in self.history.names}
         counts = dict.fromkeys(self.history.names, 0)  # a part whose weight has fallen to zero is absent
@@ -103,7 +104,7 @@ class Trainer:
                 self.data.observations[rows].transpose(1, 2),
                 self.data.actions[rows].transpose(1, 2),
                 None if block.noise is None else block.noise[offset],
-                self.step / settings.steps,
+                self.step / self.budget.steps,
                 None if self.episodes is None else self.episodes[rows],
             )
             for name, value in {"total": terms.total, **terms.parts}.items():
@@ -111,7 +112,7 @@ class Trainer:
                 counts[name] += 1
             self.step += 1
             if self.data.held_out is not None and (
-                self.step % settings.evaluate_every == 0 or self.step == settings.steps
+                self.step % settings.evaluate_every == 0 or self.step == self.budget.steps
             ):
                 looks.append((self.step, self.look()))
         self.history.steps.append(self.step)

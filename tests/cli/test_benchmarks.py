@@ -196,6 +196,7 @@ def test_a_folder_tells_its_command_while_the_work_goes_on(tmp_path: Path) -> No
 
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
     words = "benchmark synthetic --functions cosexp --rates 0,0.2,0.4 --methods gpr,mlp --seeds 8 --out out"
+    words += " --common hidden=64x64,batch_size=128,steps=2000"
     told = interrupted(words, tmp_path, "out/cells/cosexp/clean/0/gpr/0.json")
     assert "stopped; finished cells are kept in 'out', and the same command goes on from there." in told
 

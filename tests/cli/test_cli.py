@@ -54,14 +54,21 @@ def test_help_version_and_methods(tmp_path: Path) -> None:
     assert robust_bc("--version", cwd=tmp_path).stdout.startswith("robust-bc ")
     assert "benchmark synthetic" in robust_bc("benchmark", cwd=tmp_path).stdout
     listed = robust_bc("methods", cwd=tmp_path)
-    assert [line.split()[0] for line in listed.stdout.splitlines()[:3]] == ["mlp", "mdn", "choicenet"]
+    assert [line.split()[0] for line in listed.stdout.splitlines()[:3]] == ["auto", "mlp", "mdn"]
     described = json.loads(robust_bc("methods", "--json", cwd=tmp_path).stdout)
-    assert described["methods"][2]["settings"]["mixtures"] == 5
+    assert described["methods"][3]["settings"]["mixtures"] == 5
+    assert described["methods"][3]["settings"]["steps"] is None
 
 
 def test_help_of_train_shows_the_settings_of_the_method(tmp_path: Path) -> None:
-    choicenet = robust_bc("train", "--help", cwd=tmp_path).stdout
-    mlp = robust_bc("train", "--method", "mlp", "--help", cwd=tmp_path).stdout
+    auto, choicenet, mlp = (
+        robust_bc("train", *named, "--help", cwd=tmp_path).stdout
+        for named in ((), ("--method", "choicenet"), ("--method", "mlp"))
+    )
+    assert "--steps" not in auto
+    for told in (auto, mlp):  # what is cleaned unless told otherwise
+        assert f"(default: {told is auto})" in told.split("--clean")[1].split("--device")[0]
+    assert re.sub(r"[│\s]+", " ", mlp).count("(default: by the number of pairs)") == 3
     assert "--tau-inverse" in choicenet
     assert "--tau-inverse" not in mlp
     assert "--dataset" in mlp
@@ -73,10 +80,13 @@ def test_train_writes_a_run_that_loads(dataset: str, tmp_path: Path) -> None:
         "train", "--dataset", dataset, "--method", "mlp", "--out", "run", "--members", "2", *FAST, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""  # a clean console: no warnings of libraries, no progress without a terminal
+    # A clean console: no warnings of libraries, no progress without a terminal, only what it will take.
+    assert done.stderr == "60 steps of 32, a few seconds\n"
     assert "policy: run/policy" in done.stdout
     assert load_policy(tmp_path / "run").members == 2
-    told = robust_bc("train", "--dataset", dataset, "--out", "two", "--json", *FAST, cwd=tmp_path)
+    told = robust_bc(
+        "train", "--dataset", dataset, "--method", "choicenet", "--out", "two", "--json", *FAST, cwd=tmp_path
+    )
     content = json.loads(told.stdout)
     assert content["pairs"] == content["learned_from"] == 200
     assert "fitted mlp to 200 pairs" in done.stdout
@@ -90,7 +100,6 @@ def test_train_tells_how_many_pairs_were_left_out(dataset: str, tmp_path: Path) 
     given = ["train", "--dataset", mixed, "--method", "mlp", "--clean", *FAST]
     done = robust_bc(*given, "--out", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
     sentence = "The audit left out 3 of 10 episodes (0, 1, 2), because of disagreement with the majority."
     assert sentence in done.stdout
     assert "fitted mlp to 140 of 200 pairs" in done.stdout
@@ -102,6 +111,22 @@ def test_train_tells_how_many_pairs_were_left_out(dataset: str, tmp_path: Path) 
     other = robust_bc(*given[: -len(FAST) - 1], *FAST, "--out", "run", "--resume", cwd=tmp_path)
     assert other.returncode == 2
     assert "was started with another choice of clean" in other.stderr
+
+
+def test_train_chooses_and_says_so(dataset: str, tmp_path: Path) -> None:
+    done = robust_bc("train", "--dataset", dataset, "--out", "run", "--device", "cpu", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "auto: nothing is left out: the audit found no bad episode.",
+        "auto: gpr, for 200 pairs of whole episodes are few enough for a Gaussian process.",
+        "fitted gpr to 200 pairs",
+        "policy: run/policy",
+    ]
+    assert "auto: gpr, for 200 pairs" in robust_bc("show", "run", cwd=tmp_path).stdout
+    given = ["train", "--dataset", dataset, "--out", "other", "--no-clean", "--json", "--device", "cpu"]
+    told = json.loads(robust_bc(*given, cwd=tmp_path).stdout)
+    assert (told["cleaning"], told["choice"]["audited"]) == (None, "no audit was asked for.")
 
 
 def test_train_tells_why_nothing_was_left_out(dataset: str, tmp_path: Path) -> None:
@@ -134,7 +159,10 @@ def test_show_tells_what_a_policy_is(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["benchmark", "magic"], "there is no command 'benchmark magic'"),
         (["train", "--dataset", "DATA", "--out", "run", "--method", "magic"], "there is no method 'magic'"),
         (["train", "--dataset", "none/such-v0", "--out", "run"], "neither a folder nor the id of a local Minari"),
-        (["train", "--dataset", "DATA", "--out", "run", "--steps", "0"], "setting 'steps' must be at least 1"),
+        (
+            ["train", "--dataset", "DATA", "--out", "run", "--method", "mlp", "--steps", "0"],
+            "setting 'steps' must be at least 1",
+        ),
         (["train", "--dataset", "DATA", "--out", "DATAFOLDER"], "has other files in it"),
         (["train", "--dataset", "DATA", "--out", "run", "--device", "cuda"], "device 'cuda' is not available"),
         (["benchmark", "synthetic", "--functions", "sine"], "there is no function 'sine'"),
@@ -145,10 +173,11 @@ def test_show_tells_what_a_policy_is(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["benchmark", "synthetic", "--seed", "-1"], "seed must be a whole number of at least 0"),
         (["benchmark", "synthetic", "--rates", "0.9995"], "leaves the oracle fewer than 2 of 1000 pairs"),
         (["benchmark", "synthetic", "--device", "gpu"], "invalid choice 'gpu' for argument '--device'"),
-        (["train", "--dataset", "DATA", "--out", "run", "--steps", "many"], "Error parsing --steps"),
+        (["train", "--dataset", "DATA", "--out", "run", "--method", "mlp", "--steps", "many"], "Error parsing --steps"),
         (["train", "--dataset", "DATA", "--out", "run", "--method"], "--method needs a value"),
         (["train", "--dataset", "~no-such-user/x", "--out", "run"], "'~no-such-user/x' is neither a folder nor the id"),
         (["train", "--dataset", "DATA", "--out", "x" * 300], "cannot create the folder"),
+        (["train", "--dataset", "DATA", "--out", "run", "--steps", "9"], "settings of a method need --method NAME"),
         (["train"], "Missing from robust-bc train: --dataset --out"),
     ],
 )
@@ -167,7 +196,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
 
 
 def test_unknown_options_are_explained(dataset: str, tmp_path: Path) -> None:
-    done = robust_bc("train", "--dataset", dataset, "--out", "run", "--stepz", "3", cwd=tmp_path)
+    done = robust_bc("train", "--dataset", dataset, "--method", "mlp", "--out", "run", "--stepz", "3", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("robust-bc: Unrecognized options: --stepz")
     assert "--steps" in done.stderr  # what was probably meant
@@ -189,24 +218,37 @@ def test_a_dataset_with_nan_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("limit", [100, 3000, 7700])  # bytes; each meets another file first
 def test_a_full_disk_is_said_and_leaves_nothing_half_written(dataset: str, tmp_path: Path, limit: int) -> None:
-    options = ("--steps", "2000", "--batch-size", "8", "--hidden", "2", "--device", "cpu")
+    options = ("--method", "choicenet", "--steps", "2000", "--batch-size", "8", "--hidden", "2", "--device", "cpu")
     done = robust_bc("train", "--dataset", dataset, "--out", "run", *options, cwd=tmp_path, limit=limit)
     assert done.returncode == 2
-    assert re.fullmatch(r"robust-bc: cannot write '.*': .*\n", done.stderr)
+    assert re.fullmatch(r"(2,000 steps of 8, .*\n)?robust-bc: cannot write '.*': .*\n", done.stderr)
     assert not [path for path in (tmp_path / "run").rglob("*") if path.name.endswith(".part")]
     again = robust_bc("train", "--dataset", dataset, "--out", "run", "--resume", *options, cwd=tmp_path)
     assert again.returncode == 0, again.stderr
 
 
 def test_paths_with_brackets_are_shown_as_they_are(dataset: str, tmp_path: Path) -> None:
-    done = robust_bc("train", "--dataset", dataset, "--out", "run[fast]", *FAST, cwd=tmp_path)
+    done = robust_bc("train", "--dataset", dataset, "--out", "run[fast]", "--method", "mlp", *FAST, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "policy: run[fast]/policy" in done.stdout
 
 
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130), (signal.SIGTERM, 130)])
 def test_killed_and_resumed_gives_the_same_bits(dataset: str, tmp_path: Path, how: signal.Signals, code: int) -> None:
-    options = ("--steps", "3000", "--hidden", "16", "--device", "cpu", "--checkpoint-seconds", "0.1")
+    options = (
+        "--method",
+        "choicenet",
+        "--steps",
+        "3000",
+        "--hidden",
+        "16",
+        "--batch-size",
+        "128",
+        "--device",
+        "cpu",
+        "--checkpoint-seconds",
+        "0.1",
+    )
     command = ("train", "--dataset", dataset, *options)
     assert robust_bc(*command, "--out", "whole", cwd=tmp_path).returncode == 0
     running = subprocess.Popen(

@@ -24,7 +24,7 @@ def test_the_walkthrough(tmp_path: Path) -> None:
         "collect --task halfcheetah --teacher expert --episodes 2 --dataset mine/expert-v0",
         "mix --task halfcheetah --rate 0.3 --kind relabel --pairs 200 --episodes 1 --dataset mine/mixed-v0",
         "show mine/mixed-v0 --plot actions.png",
-        "train --dataset mine/mixed-v0 --out run --steps 40",
+        "train --dataset mine/mixed-v0 --out run --method choicenet --steps 40",
         "collect --task halfcheetah --teacher run/policy --episodes 1 --dataset mine/mine-v0",
         "datasets",
     )
@@ -185,5 +185,7 @@ def test_a_table_in_a_pipe_is_never_cut(tmp_path: Path, monkeypatch: pytest.Monk
 def test_train_reads_a_dataset_of_whole_episodes(tmp_path: Path) -> None:
     mixed = "mix --task lane-driving --rate 0.2 --kind rollout --pairs all --episodes 3 --dataset mine/all-v0"
     assert robust_bc(*mixed.split(), cwd=tmp_path).returncode == 0
-    done = robust_bc("train", "--dataset", "mine/all-v0", "--out", "run", "--steps", "20", "--json", cwd=tmp_path)
+    done = robust_bc(
+        "train", "--dataset", "mine/all-v0", "--out", "run", "--method", "mlp", "--steps", "20", "--json", cwd=tmp_path
+    )
     assert json.loads(done.stdout)["pairs"] == len(Demonstrations.from_minari("mine/all-v0"))

@@ -12,15 +12,18 @@ import pytest
 import torch
 
 from robust_bc import Demonstrations, RobustBCError, fit, fit_fleet, load_policy, method_names
-from robust_bc.methods import get_method
+from robust_bc.methods import AUTO, get_method
 from robust_bc.methods.network import NetworkMethod
 from robust_bc_benchmarks.suites.functions import FUNCTIONS, grid, uniform_outliers
 from tests.conftest import known_settings, make_pairs, quick
 
+pytestmark = pytest.mark.usefixtures("small_budget")
 every_method = pytest.mark.parametrize("method", method_names())
+every_learner = pytest.mark.parametrize("method", [name for name in method_names() if name != AUTO])
+"""Without `auto`, whose policies are those of the others and whose audits take seconds."""
 
 
-@every_method
+@every_learner
 def test_learns_a_clean_linear_map(method: str) -> None:
     generator = np.random.default_rng(0)
     weights = generator.normal(size=(3, 2))
@@ -63,7 +66,7 @@ def test_bcnd_stays_robust_when_it_stops_early() -> None:
     assert error_after_flips("bcnd", early_stopping=True) < 0.3 * error_after_flips("mlp")
 
 
-@every_method
+@every_learner
 def test_locked_joints_change_nothing(method: str) -> None:
     """Constant columns beside it leave the error in a live one as it is, and are themselves given back exactly."""
     cosexp, locked = FUNCTIONS["cosexp"], [0.5, -3.0, 0.0]
@@ -99,7 +102,9 @@ def test_saves_and_loads_to_the_same_predictions(method: str, pairs: Demonstrati
     policy = fit(pairs, method, members=2, device="cpu", **quick(method))
     policy.save(tmp_path)
     loaded = load_policy(tmp_path, device="cpu")
-    assert loaded.method.name == method
+    assert loaded.method.name == policy.method.name
+    assert method in (AUTO, policy.method.name)
+    assert (loaded.settings, loaded.choice) == (policy.settings, policy.choice)
     for deterministic in (True, False):
         policy.reseed(1)
         loaded.reseed(1)
@@ -107,7 +112,7 @@ def test_saves_and_loads_to_the_same_predictions(method: str, pairs: Demonstrati
         assert np.array_equal(one, other)
 
 
-@every_method
+@every_learner
 @pytest.mark.parametrize("activation", ["relu", "tanh"])
 @pytest.mark.parametrize("members", [1, 9])
 def test_an_action_does_not_feel_its_company(method: str, activation: str, members: int) -> None:

@@ -26,7 +26,8 @@ def test_a_method_learns_what_it_learned_before(method: str) -> None:
     actions = np.stack([np.sin(states[:, 0]), states[:, 1] * states[:, 2]], 1)
     actions[:80] *= -1
     pairs = Demonstrations.from_arrays(states, actions, np.repeat(np.arange(20), 20))
-    settings: dict[str, Any] = {"steps": 200} if method in ("mlp", "mdn", "choicenet") else {}
+    small: dict[str, Any] = {"steps": 200, "hidden": (64, 64), "batch_size": 128}
+    settings = small if method in ("mlp", "mdn", "choicenet") else {}
     policy = fit(pairs, method=method, seed=5, **settings)
     acted, _ = policy.predict(np.linspace(-1, 1, 9).reshape(3, 3))
     assert acted == pytest.approx(np.array(ACTIONS[method]), abs=0.003)

@@ -24,6 +24,7 @@ from robust_bc.auditing.showing.page import audit_page
 from robust_bc.cli.main import main
 from robust_bc.data.minari_files import open_minari
 from robust_bc.evaluation.results import Evaluation
+from robust_bc.policies.choice import Choice
 from robust_bc.policies.cleaning import Cleaning
 from robust_bc.report import page_as_html
 from robust_bc.training.runs import train_run
@@ -116,6 +117,9 @@ def make_policy(folder: Path) -> None:
     fit(pairs(), method="choicenet", seed=0, device="cpu", **TINY).save(folder / "network")
     process = fit(pairs(), method="lgpr", seed=0, device="cpu", metric="learned")
     process.cleaning = Cleaning(30, 24, 5, (2,), 0.2, "bad", "The audit left out 1 of 5 episodes.")
+    process.choice = Choice(
+        "lgpr", {"metric": "learned"}, "lgpr, for it is small.", "the audit dropped 1 of 5 episodes."
+    )
     process.save(folder / "process")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,12 @@ from robust_bc_benchmarks.core.plan import Plan
 from robust_bc_benchmarks.core.summaries import summarise
 from robust_bc_benchmarks.suites.mixes import Mixes
 from robust_bc_benchmarks.suites.regression import RegressionSuite
+from tests.conftest import known_settings
 from tests.robust_bc_benchmarks.small import run
 
 pytestmark = pytest.mark.slow
+
+SMALL: dict[str, Any] = {"hidden": (64, 64), "steps": 2000, "batch_size": 128}
 
 
 BY_STATE = "choicenet@mixtures=2@rivals=0@gate=state"
@@ -25,7 +29,7 @@ def worst(
     out: Path, tasks: tuple[str, ...], kinds: tuple[str, ...], rate: float, methods: tuple[str, ...]
 ) -> dict[tuple[str, str, str, str], float]:
     """The worst of two seeds by task, kind, method and metric."""
-    results, _ = run(RegressionSuite(Plan(tasks, kinds, (rate,), methods, (0, 1)), "cpu"), out)
+    results, _ = run(RegressionSuite(Plan(tasks, kinds, (rate,), methods, (0, 1), SMALL), "cpu"), out)
     summary = summarise(results.table(), kinds)
     return {(row.task, row.kind, row.method, row.metric): row.worst for row in summary.itertuples()}
 
@@ -41,7 +45,7 @@ def test_choicenet_survives_outliers_that_sink_least_squares(tmp_path: Path) -> 
 
 def test_correlation_says_which_corruption_it_is(tmp_path: Path) -> None:
     kinds = ("region-flip", "region-uniform")
-    results, _ = run(RegressionSuite(Plan(("cosexp",), kinds, (0.5,), (BY_STATE,), (0, 1)), "cpu"), tmp_path)
+    results, _ = run(RegressionSuite(Plan(("cosexp",), kinds, (0.5,), (BY_STATE,), (0, 1), SMALL), "cpu"), tmp_path)
     for key, cell in results.cells.items():
         assert cell.numbers["rmse"] < 0.05
         if not is_oracle(key.method):
@@ -56,9 +60,9 @@ def test_after_cleaning_the_experts_policy_is_learned_and_not_the_adversarys(met
     assert thinned.corrupt is not None
     errors = {}
     for clean in (False, True):
-        policy = fit(thinned, method, device="cpu", clean=clean)
+        policy = fit(thinned, method, device="cpu", clean=clean, **known_settings(method, **SMALL))
         errors[clean] = np.abs(policy.predict(thinned.observations)[0] - thinned.actions)[~thinned.corrupt].mean()
-    good = fit(thinned.clean(), method, device="cpu")
+    good = fit(thinned.clean(), method, device="cpu", **known_settings(method, **SMALL))
     oracle = np.abs(good.predict(thinned.observations)[0] - thinned.actions)[~thinned.corrupt].mean()
     assert errors[True] == pytest.approx(oracle, rel=1e-3)
     assert errors[True] < 0.5 * errors[False]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from robust_bc import Demonstrations, RobustBCError, method_names
-from robust_bc.methods import get_method
 from robust_bc.policies.policy import Policy
 from robust_bc_benchmarks.commands.regression import VARIANTS
 from robust_bc_benchmarks.core import contenders
@@ -80,14 +79,11 @@ def test_every_contender_has_the_oracle_of_its_own_settings() -> None:
     assert [shown_name(name) for name in ("mlp+oracle", "oracle", "mlp")] == ["oracle of mlp", "oracle", "mlp"]
 
 
-def test_an_oracle_never_cleans_and_a_method_that_cleans_by_itself_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    def told() -> list[bool | None]:
-        return [find_contender(name).clean for name in ("mlp", "mlp+clean", "mlp+oracle")]
-
-    assert told() == [False, True, False]
-    monkeypatch.setattr(type(get_method("mlp")), "cleans", True, raising=False)
-    assert told() == [None, True, False]
-    assert without_bad_pairs("mlp+oracle") == "mlp+oracle"  # it might clean where there is nothing to clean
+def test_an_oracle_never_cleans_and_auto_does() -> None:
+    assert [find_contender(name).cleaned for name in ("mlp", "mlp+clean", "mlp+oracle")] == [False, True, False]
+    assert [find_contender(name).cleaned for name in ("auto", "auto+oracle")] == [True, False]
+    assert without_bad_pairs("auto+oracle") == "auto+oracle"  # auto might clean where there is nothing to clean
+    assert fair("auto")
 
 
 def test_every_variant_of_the_ablation_changes_something() -> None:
@@ -104,6 +100,7 @@ def test_only_who_is_told_knows_the_rate_and_only_oracles_see_good_pairs(monkeyp
 
     def remember(pairs: list[Demonstrations], method: str, seeds: list[int], clean: bool, **rest: Any) -> list[str]:
         del rest["device"], rest["progress"]
+        assert rest.pop("padded")
         calls.append((method, [len(each) for each in pairs], seeds, clean, rest))
         return [f"policy of seed {seed}" for seed in seeds]
 
@@ -116,9 +113,8 @@ def test_only_who_is_told_knows_the_rate_and_only_oracles_see_good_pairs(monkeyp
     assert calls == [
         ("mlp", [20, 20, 20, 20], [5, 6, 7, 8], False, common),
         ("choicenet", [18, 12, 18, 18], [5, 6, 7, 8], False, common),
-        # Beside an even number of networks, at least four, a policy has the same bits whoever is missing.
-        ("trimmed", [20, 20, 20, 20], [5, 7, 8, 8], False, {**common, "rate": 0.1}),
-        ("trimmed", [20, 20, 20, 20], [6, 6, 6, 6], False, {**common, "rate": 0.4}),
+        ("trimmed", [20, 20, 20], [5, 7, 8], False, {**common, "rate": 0.1}),
+        ("trimmed", [20], [6], False, {**common, "rate": 0.4}),
         ("trimmed", [18, 12, 18, 18], [5, 6, 7, 8], False, {**common, "rate": 0.0}),
         ("gpr", [20, 20, 20, 20], [5, 6, 7, 8], True, {}),
     ]

@@ -19,6 +19,8 @@ from robust_bc.auditing import REVISION
 from robust_bc.errors import RobustBCError
 from robust_bc.evaluation.evaluating import evaluate_fleet
 from robust_bc.policies.policy import Policy
+from robust_bc.training.budget import rule
+from robust_bc.training.choosing import CANDIDATES
 from robust_bc.training.fitting import fit_fleet
 from robust_bc_benchmarks.core import contenders
 from robust_bc_benchmarks.core.cells import Cell, Cells, Key
@@ -67,6 +69,10 @@ def test_the_fingerprint_knows_what_a_cell_depends_on() -> None:
     # It does not know what a cell has no part in.
     for others in ({"rates": (0.3, 0.4)}, {"seeds": (0, 7)}, {"methods": ("choicenet",)}, {"kinds": ("flip",)}):
         assert suite(**others).fingerprint(key) == before
+    assert "budget" not in before  # what nobody gave follows from the pairs by a rule
+    assert suite(common={"steps": 30}).fingerprint(key)["budget"] == rule()
+    chosen = suite().fingerprint(Key("halfcheetah", "flip", 0.3, "auto", 0))
+    assert (chosen["audit"], chosen["budget"], tuple(chosen["candidates"])) == (REVISION, rule(), CANDIDATES)
     # No setting tells of a change in what the audit says.
     cleaned, other = (suite().fingerprint(Key("halfcheetah", "flip", 0.3, name, 0)) for name in ("mlp+clean", "mlp"))
     assert cleaned["audit"] == REVISION

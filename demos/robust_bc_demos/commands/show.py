@@ -80,7 +80,8 @@ def show_policy(folder: str, plot: Path | None, json: bool) -> None:
     if json:
         about = {"method": policy.method.name, "settings": dataclasses.asdict(policy.settings)}
         cleaning = None if policy.cleaning is None else dataclasses.asdict(policy.cleaning)
-        print_json(about | {"members": policy.members, "cleaning": cleaning})
+        choice = None if policy.choice is None else dataclasses.asdict(policy.choice)
+        print_json(about | {"members": policy.members, "cleaning": cleaning, "choice": choice})
         return
     for line in policy.card.splitlines():
         show(line)

@@ -70,7 +70,7 @@ def next_commands(audit: AuditResults, folder: Path | None = None, cut: bool = F
     left = f"Leave out {counted(dropped, 'pair')} and learn from the other {len(audit) - dropped}"
     if told is None:
         kept = f"kept = demonstrations.select(audit.keep({'cut=True' * cut}))"
-        return f"{left}:", [kept, "policy = robust_bc.fit(kept)"]
+        return f"{left}:", [kept, "policy = robust_bc.fit(kept, clean=False)"]
     place = "AUDIT" if folder is None else shlex.quote(str(folder))
     return f"{left}, as a new dataset or in one step:", [
         f"robust-bc filter --dataset {told} --audit {place}{' --cut' * cut} --out {CLEANED}",

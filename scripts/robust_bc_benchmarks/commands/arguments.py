@@ -25,7 +25,7 @@ class BenchmarkArguments:
     methods: Names = ("choicenet", "mdn", "mlp")
     """Methods to compare; `robust-bc methods` lists them, `all` and `neural` stand for many. choicenet@mixtures=2 has
     another setting; trimmed@rate=true is told the true rate, which nobody knows outside of a benchmark; mlp+clean
-    learns from what an audit keeps."""
+    learns from what an audit keeps, and auto also chooses the method."""
     common: EnvironmentSettings = ()
     """Settings of all methods, as far as they have them, for example hidden=128x128,steps=4000."""
     seeds: int | None = None

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 MUJOCO, DRIVING = "benchmark mujoco", "benchmark driving"
 ROAD = "lane-driving"
 WALKERS = ("halfcheetah", "walker2d")
-HIDDEN = (128, 128)
-"""The trunk of every method: with the 64 of `fit`'s defaults, good pairs of a walker are not learned well either."""
 KINDS = ("rollout", "relabel", "flip", "uniform")
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4)
 ALL, EPISODES = "all", "-episodes"
@@ -93,7 +91,7 @@ def mujoco(given: MujocoArguments, command: str) -> Request:
 
     cards = [name for name in CARDS if name != ROAD]
     tasks = known("task", cards if given.tasks == (ALL,) else given.tasks, cards)
-    plan = given.plan(tasks, known("kind of corruption", given.kinds, ALL_KINDS), RATES, hidden=HIDDEN)
+    plan = given.plan(tasks, known("kind of corruption", given.kinds, ALL_KINDS), RATES)
     episodes = given.episodes if given.episodes is not None else 10 if given.quick else 100
     mixes = Mixes.of(given.pairs, given.good_episodes)
     suite = ControlSuite(plan, given.device, episodes, mixes=mixes)
@@ -125,7 +123,7 @@ def driving(given: DrivingArguments, command: str) -> Request:
     from robust_bc_demos.mixing.pairs import KINDS as ALL_KINDS
 
     curved = given.road == "curved"
-    plan = given.plan((ROAD,), known("kind of corruption", given.kinds, ALL_KINDS), RATES, hidden=HIDDEN)
+    plan = given.plan((ROAD,), known("kind of corruption", given.kinds, ALL_KINDS), RATES)
     episodes = given.episodes if given.episodes is not None else 100 if given.quick else 1000
     settings = {"shape": "curved"} if curved else {}
     mixes = Mixes.of(given.pairs, given.good_episodes)

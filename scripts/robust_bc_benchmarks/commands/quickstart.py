@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 RATE = 0.3
 KIND = "relabel"
 WALKER_EPISODES, DRIVING_EPISODES = 20, 200
+SETTINGS = (("hidden", (128, 128)), ("steps", 2000), ("batch_size", 128))
+"""Of all networks: less than they would have otherwise, so that nobody waits long."""
 # Which metric of which part, and how the one table of both calls it.
 COLUMNS = (
     (0, "return", "HalfCheetah: return"),
@@ -58,7 +60,7 @@ def execute(given: QuickstartArguments, command: str) -> None:
     from robust_bc_benchmarks.commands import control
     from robust_bc_benchmarks.commands.running import as_records, complete
 
-    shared: dict[str, Any] = {"rates": (RATE,), "seeds": given.seeds, "device": given.device}
+    shared: dict[str, Any] = {"rates": (RATE,), "seeds": given.seeds, "device": given.device, "common": SETTINGS}
     walker = control.MujocoArguments(
         **shared, tasks=("halfcheetah",), kinds=(KIND,), episodes=WALKER_EPISODES, out=given.out / "halfcheetah"
     )

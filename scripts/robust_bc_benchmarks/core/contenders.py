@@ -4,6 +4,7 @@ choicenet                        with its defaults
 choicenet@mixtures=2@restarts=5  with other settings
 trimmed@rate=true                told the true share of bad pairs, which nobody knows outside of a benchmark
 mlp+clean                        learns from what an audit keeps
+auto                             audits, and chooses a method for what is kept
 mlp+oracle                       the oracle of mlp: the same on only the good pairs of the same mix, never cleaned
 
 Who cleans has the oracle of the method alone. Who is told the true rate has an oracle that is told the true rate of
@@ -23,10 +24,11 @@ from robust_bc.cli.arguments import setting
 from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
 from robust_bc.methods import check_method, get_method, method_names
-from robust_bc.methods.network import NetworkMethod, NetworkSettings
+from robust_bc.methods.network import NetworkMethod
 from robust_bc.methods.settings import Settings
 from robust_bc.policies.policy import Policy
-from robust_bc.training.fitting import Progress, fit_fleet
+from robust_bc.training.fitting import fit_fleet
+from robust_bc.training.progress import Progress
 
 ORACLE = "+oracle"
 PLAIN = "mlp"
@@ -38,7 +40,6 @@ EXPERT = "expert"
 RATE, TOLD = "rate", "@rate=true"
 CLEANED = "+clean"
 ALL, NEURAL = "all", "neural"
-SMALLEST_FLEET = 4
 LAYERS = re.compile(r"\d+(x\d+)+")
 """`hidden=128x128` is a setting of several numbers."""
 
@@ -59,12 +60,6 @@ class Contender:
     def settings_names(self) -> list[str]:
         """A Gaussian process has no layers."""
         return [field.name for field in dataclasses.fields(get_method(self.method).settings_type)]
-
-    @property
-    def clean(self) -> bool | None:
-        """What `fit` is told: an oracle never cleans, and a method that cleans by itself decides unless it is told."""
-        by_itself = getattr(get_method(self.method), "cleans", False) and not self.cleaned and not self.oracle
-        return None if by_itself else self.cleaned
 
     def settings(self, common: Mapping[str, Any], rate: float) -> dict[str, Any]:
         """What it is fitted with at this rate: of the common settings those that it has, and its own."""
@@ -94,6 +89,7 @@ def find_contender(name: str) -> Contender:
         if not _takes_rate(method):
             raise RobustBCError(f"method '{method}' takes no share of bad pairs, so there is no '{name}'.")
     get_method(method).settings(own)  # a wrong one is told before any work
+    cleaned |= get_method(method).cleans and not oracle
     return Contender(name, method, own, told, cleaned, oracle)
 
 
@@ -120,7 +116,7 @@ def with_oracles(names: Sequence[str]) -> tuple[str, ...]:
 def without_bad_pairs(name: str) -> str:
     """Who has the same cell where there is no bad pair: an oracle is then the method itself, if that does not clean."""
     plain = name.removesuffix(ORACLE)
-    return plain if find_contender(plain).clean is False else name
+    return plain if not find_contender(plain).cleaned else name
 
 
 def shown_name(name: str) -> str:
@@ -178,16 +174,16 @@ def fit_contender(
         which = [index for index, true in enumerate(rates) if rate is None or true == rate]
 
         def fit(some: Sequence[int], settings: dict[str, Any] = settings, number: int = number) -> list[Policy]:
-            padded = _padded(some, contender, settings)
-            asked = {**settings, "clean": contender.clean}
             return fit_fleet(
-                [pairs[index] for index in padded],
+                [pairs[index] for index in some],
                 contender.method,
-                seeds=[seeds[index] for index in padded],
+                seeds=[seeds[index] for index in some],
                 device=device,
                 progress=lambda state: progress((number + _share(state)) / len(told)),
-                **asked,
-            )[: len(some)]
+                clean=contender.cleaned,
+                padded=True,
+                **settings,
+            )
 
         fitted |= each_alone(fit, which)
     return [fitted[index] for index in range(len(pairs))]
@@ -205,16 +201,3 @@ def each_alone(compute: Callable[[Sequence[Any]], list[Any]], which: Sequence[An
 
 def _share(state: Progress) -> float:
     return state.done / state.total
-
-
-def _padded(which: Sequence[int], contender: Contender, settings: dict[str, Any]) -> list[int]:
-    """Products of many matrices round the last one of an odd number otherwise.
-
-    Beside an even number a policy has the same bits whichever seeds were missing: after a kill, or when some are added.
-    """
-    resolved = get_method(contender.method).settings(settings)
-    networks = resolved.restarts * resolved.peers if isinstance(resolved, NetworkSettings) else SMALLEST_FLEET
-    padded = list(which)
-    while len(padded) * networks % 2 or len(padded) * networks < SMALLEST_FLEET:
-        padded.append(which[-1])
-    return padded

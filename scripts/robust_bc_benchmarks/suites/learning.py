@@ -14,10 +14,12 @@ import numpy as np
 from robust_bc.auditing import REVISION
 from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.errors import RobustBCError
-from robust_bc.methods import get_method
+from robust_bc.methods import AUTO, get_method
 from robust_bc.policies.policy import Policy
 from robust_bc.system.devices import resolve_device
 from robust_bc.system.progress import Progress
+from robust_bc.training.budget import rule
+from robust_bc.training.choosing import CANDIDATES
 from robust_bc.version import __version__
 from robust_bc_benchmarks.core.cells import Cell, Key
 from robust_bc_benchmarks.core.contenders import PLAIN, each_alone, find_contender, fit_contender, with_oracles
@@ -90,15 +92,21 @@ class LearningSuite(Suite):
         """Mixes, method and settings; the audit, where it has a part."""
         contender = find_contender(key.method)
         method = get_method(contender.method)
+        settings = asdict(contender.resolved(self.plan.common, key.rate or 0.0))
         about = {
             "format": FORMAT,
             "version": __version__,
             "mark": self.mark(key.task),
             "method": contender.method,
-            "settings": asdict(contender.resolved(self.plan.common, key.rate or 0.0)),
+            "settings": settings,
         }
+        if contender.method == AUTO or None in settings.values():  # what is open follows from the pairs, by this rule
+            about["budget"] = rule()
+        if contender.method == AUTO:
+            candidates = {name: get_method(name) for name in CANDIDATES}
+            about["candidates"] = {name: [one.revision, asdict(one.settings({}))] for name, one in candidates.items()}
         revised = {"revision": method.revision} if method.revision else {}
-        return about | revised | ({} if contender.clean is False else {"audit": REVISION})
+        return about | revised | ({"audit": REVISION} if contender.cleaned else {})
 
     def compute(
         self, missing: Sequence[Key], known: Sequence[Cell], out: Path, tell: Progress, say: Say

@@ -104,7 +104,7 @@ def test_what_to_run_next() -> None:
     _, (cut, _) = next_commands(ten_episodes(3, 2), Path("a"), cut=True)
     assert " --audit a --cut --out " in cut
     _, python = next_commands(ten_episodes(3, dataset=None), Path("a"))
-    assert python == ["kept = demonstrations.select(audit.keep())", "policy = robust_bc.fit(kept)"]
+    assert python == ["kept = demonstrations.select(audit.keep())", "policy = robust_bc.fit(kept, clean=False)"]
     for audit, why in (
         (ten_episodes(0), "Nothing has to be left out."),
         (ten_episodes(6), "Everything is kept: 60% of the pairs would go, and who is left is no majority."),

@@ -50,8 +50,8 @@ def test_a_policy_is_the_same_alone_and_in_company(method: str) -> None:
 
 def test_permuting_members_permutes_results() -> None:
     data = [make_pairs(seed) for seed in range(3)]
-    forward = fit_fleet(data, seeds=[5, 6, 7], device="cpu", **QUICK)
-    backward = fit_fleet(data[::-1], seeds=[7, 6, 5], device="cpu", **QUICK)
+    forward = fit_fleet(data, "choicenet", seeds=[5, 6, 7], device="cpu", **QUICK)
+    backward = fit_fleet(data[::-1], "choicenet", seeds=[7, 6, 5], device="cpu", **QUICK)
     for one, other in zip(forward, backward[::-1], strict=True):
         same_weights(one, other, tolerance=1e-5)
 

@@ -15,7 +15,7 @@ from robust_bc.networks.gates import FEWEST_PAIRS, NOISE_PAIRS, PRIOR_PAIRS, TAR
 from robust_bc.networks.linear import initialise
 from robust_bc.networks.mixture import MixtureParameters
 from robust_bc.system.seeding import MemberSeed
-from robust_bc.training.fitting import FitPlan
+from robust_bc.training.plan import FitPlan
 from tests.conftest import QUICK, make_pairs
 
 M, C, D, B = 2, 3, 2, 8

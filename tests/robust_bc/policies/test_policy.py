@@ -21,7 +21,7 @@ BATCH = np.random.default_rng(9).normal(size=(7, 3))
 
 @pytest.fixture(scope="module")
 def policy() -> Policy:
-    return fit(make_pairs(0), members=3, device="cpu", **QUICK)
+    return fit(make_pairs(0), "choicenet", members=3, device="cpu", **QUICK)
 
 
 def test_one_observation_and_a_batch_agree(policy: Policy) -> None:
@@ -66,7 +66,7 @@ def test_mixture_shapes_and_meaning(policy: Policy) -> None:
 def test_actions_are_clipped_to_the_action_space(pairs: Demonstrations) -> None:
     space = spaces.Box(np.float32(-0.05), np.float32(0.1), (2,))
     bounded = Demonstrations.from_arrays(pairs.observations, pairs.actions, action_space=space)
-    policy = fit(bounded, device="cpu", **QUICK)
+    policy = fit(bounded, "choicenet", device="cpu", **QUICK)
     for deterministic in (True, False):
         actions, _ = policy.predict(100 * BATCH, deterministic=deterministic)
         assert all(space.contains(action) for action in actions)
@@ -78,7 +78,7 @@ def test_actions_have_the_type_of_the_action_space(pairs: Demonstrations, tmp_pa
     """0.1 is another number in float32: an action that is rounded there may lie outside."""
     space = spaces.Box(-0.1, 0.1, (2,), dtype)
     bounded = Demonstrations.from_arrays(pairs.observations, pairs.actions, action_space=space)
-    policy = fit(bounded, device="cpu", **QUICK)
+    policy = fit(bounded, "choicenet", device="cpu", **QUICK)
     policy.save(tmp_path)
     for one in (policy, load_policy(tmp_path, device="cpu")):
         assert one.action_space == space
@@ -112,7 +112,7 @@ def test_constant_columns_do_no_harm() -> None:
     pairs = make_pairs(0)
     padded = np.column_stack([pairs.observations, np.full(len(pairs), 3.3)])
     still = np.column_stack([pairs.actions, np.full(len(pairs), 0.7)])
-    policy = fit(Demonstrations.from_arrays(padded, still), device="cpu", **QUICK)
+    policy = fit(Demonstrations.from_arrays(padded, still), "choicenet", device="cpu", **QUICK)
     actions, _ = policy.predict(np.column_stack([BATCH, np.full(7, 1e9)]))
     assert np.isfinite(actions).all()
     np.testing.assert_array_equal(actions[:, 2], np.float32(0.7))
@@ -140,7 +140,7 @@ def test_it_serves_stable_baselines_evaluation() -> None:
     demos = Demonstrations.from_arrays(
         observations, generator.uniform(-2, 2, (100, 1)), action_space=environment.action_space
     )
-    policy = fit(demos, members=2, device="cpu", **QUICK)
+    policy = fit(demos, "choicenet", members=2, device="cpu", **QUICK)
     mean, deviation = evaluate_policy(policy, environment, n_eval_episodes=2, warn=False)  # type: ignore[arg-type]
     assert -2000 < float(np.mean(mean)) < 0
     assert float(np.mean(deviation)) >= 0
@@ -151,7 +151,7 @@ def test_save_and_load_give_the_same_policy(tmp_path: Path, bounds: tuple[float,
     pairs = make_pairs(0)
     space = None if bounds is None else spaces.Box(np.float32(bounds[0]), np.float32(bounds[1]), (2,))
     demos = Demonstrations.from_arrays(pairs.observations, pairs.actions, action_space=space)
-    policy = fit(demos, members=2, device="cpu", **QUICK)
+    policy = fit(demos, "choicenet", members=2, device="cpu", **QUICK)
     assert policy.save(tmp_path / "a" / "b") == tmp_path / "a" / "b"
     loaded = load_policy(tmp_path / "a" / "b", device="cpu")
     assert np.array_equal(policy.predict(BATCH)[0], loaded.predict(BATCH)[0])
@@ -250,7 +250,7 @@ def test_tensors_that_were_changed_on_purpose(
 
 def test_a_model_of_another_policy_is_noticed(policy: Policy, tmp_path: Path) -> None:
     policy.save(tmp_path / "one")
-    fit(make_pairs(1), members=3, device="cpu", **QUICK).save(tmp_path / "two")
+    fit(make_pairs(1), "choicenet", members=3, device="cpu", **QUICK).save(tmp_path / "two")
     (tmp_path / "two" / "model.safetensors").replace(tmp_path / "one" / "model.safetensors")
     with pytest.raises(RobustBCError, match="belongs to another policy"):
         load_policy(tmp_path / "one")
@@ -271,5 +271,5 @@ def test_mixtures_far_from_the_data_are_still_numbers(method: str) -> None:
 
 
 def test_one_mixture_is_a_choicenet_too(pairs: Demonstrations) -> None:
-    policy = fit(pairs, device="cpu", mixtures=1, **QUICK)
+    policy = fit(pairs, "choicenet", device="cpu", mixtures=1, **QUICK)
     assert policy.mixture(BATCH).weights.shape == (1, 7, 1)

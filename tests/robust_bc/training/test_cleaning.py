@@ -21,7 +21,8 @@ from robust_bc.auditing.estimates import Estimate
 from robust_bc.auditing.findings import Finding
 from robust_bc.errors import DamagedFileError
 from robust_bc.policies.cleaning import Cleaning
-from robust_bc.training.fitting import AUDIT_STEPS, Progress
+from robust_bc.training.plan import AUDIT_STEPS
+from robust_bc.training.progress import Progress
 from robust_bc.training.runs import train_run
 from tests.conftest import QUICK, make_pairs
 
@@ -72,7 +73,7 @@ def audited(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
             progress(0.5, "half way")
             return verdict(pairs, bad, **more)
 
-        monkeypatch.setattr("robust_bc.training.fitting.audit", found)
+        monkeypatch.setattr("robust_bc.training.plan.audit", found)
         return seeds
 
     return say

@@ -17,7 +17,7 @@ from robust_bc.networks.mixture import MixtureParameters
 from robust_bc.system.seeding import MemberSeed, Purpose
 from robust_bc.training.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from robust_bc.training.data import draw_block, odds_of
-from robust_bc.training.fitting import FitPlan
+from robust_bc.training.plan import FitPlan
 from robust_bc.training.trainer import BLOCK_STEPS, Trainer
 from tests.conftest import QUICK, make_pairs
 

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from robust_bc import Demonstrations, RobustBCError, load_policy
-from robust_bc.training.fitting import Progress
+from robust_bc.training.progress import Progress
 from robust_bc.training.runs import train_run
 from tests.conftest import QUICK, make_pairs
 
@@ -86,7 +86,7 @@ def test_resume_goes_on_and_does_not_start_anew(tmp_path: Path, pairs: Demonstra
     (events,) = (tmp_path / "tensorboard").iterdir()
     events.rename(events.with_name("events.out.tfevents.1.77.robust-bc"))  # as another process would have named it
     seen: list[int] = []
-    options = {**RUN, "resume": True}
+    options = {**RUN, "method": "choicenet", "resume": True}
     train_run(tmp_path, pairs, source="test", device="cpu", progress=lambda state: seen.append(state.done), **options)
     assert seen[0] == 100  # the checkpoint was written at 75
     assert shown_steps(tmp_path) == [25, 50, 75, 100, 125, 150, 175, 200]

@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from robust_bc import Demonstrations, fit
-from robust_bc.training.fitting import FitPlan
+from robust_bc.training.plan import FitPlan
 from robust_bc.training.step import make_optimiser, training_step
 from robust_bc.training.trainer import Trainer
 from tests.conftest import NETWORK_METHODS, QUICK, make_pairs, network_method
@@ -109,7 +109,7 @@ def test_the_weights_of_the_mixtures_are_never_built(noise: str) -> None:
     """No tensor of a step reaches B·K·Q·D, nor B·K·Q, nor B·Q·D."""
     batch, mixtures, features, actions = 53, 41, 17, 13
     method = network_method("choicenet")
-    settings = method.settings({"hidden": (features,), "mixtures": mixtures, "noise": noise})
+    settings = method.settings({**QUICK, "hidden": (features,), "mixtures": mixtures, "noise": noise})
     fleet = method.fleet(settings, 1, 3, actions)
     optimiser = make_optimiser(list(fleet.parameters()), settings, torch.device("cpu"))
     shape = fleet.head.noise_shape(batch)

@@ -11,18 +11,18 @@ from robust_bc import Demonstrations, Policy, RobustBCError, fit, fit_fleet
 from robust_bc.methods.choicenet import ChoiceNet, ChoiceNetSettings
 from robust_bc.system.seeding import MemberSeed
 from robust_bc.training.data import draw_block, split
-from robust_bc.training.fitting import FitPlan
+from robust_bc.training.plan import FitPlan
 from tests.conftest import QUICK, make_pairs
 
 
 def test_labels_are_never_read(pairs: Demonstrations) -> None:
     labels = np.arange(len(pairs)) % 3 == 0
     told = dataclasses.replace(pairs, corrupt=labels)
-    assert_same_bits(fit(pairs, device="cpu", **QUICK), fit(told, device="cpu", **QUICK))
+    assert_same_bits(fit(pairs, "choicenet", device="cpu", **QUICK), fit(told, "choicenet", device="cpu", **QUICK))
 
 
 def test_another_seed_is_another_policy(pairs: Demonstrations) -> None:
-    one, other = (fit(pairs, seed=seed, device="cpu", **QUICK).predict(np.zeros(3))[0] for seed in (0, 1))
+    one, other = (fit(pairs, "choicenet", seed=seed, device="cpu", **QUICK).predict(np.zeros(3))[0] for seed in (0, 1))
     assert not np.array_equal(one, other)
 
 
@@ -96,7 +96,8 @@ def test_members_without_a_split_share_their_rows(pairs: Demonstrations) -> None
 
 def test_numbers_of_numpy_are_numbers(pairs: Demonstrations) -> None:
     given = {**QUICK, "steps": np.int64(30), "learning_rate": np.float32(1e-3)}
-    assert fit(pairs, members=np.int64(2), seed=np.int64(1), device="cpu", **given).members == 2  # type: ignore[arg-type]
+    policy = fit(pairs, "choicenet", members=np.int64(2), seed=np.int64(1), device="cpu", **given)  # type: ignore[arg-type]
+    assert policy.members == 2
 
 
 def test_schedules_go_from_their_start_to_their_end() -> None:
@@ -131,8 +132,8 @@ def test_the_trainer_tells_the_head_how_often_pairs_are_seen(pairs: Demonstratio
 def test_too_few_pairs_to_hold_out() -> None:
     two = Demonstrations.from_arrays(np.eye(2), np.eye(2))
     with pytest.raises(RobustBCError, match="leaves nothing to judge by"):
-        fit(two, restarts=2, held_out=0.1, device="cpu", **QUICK)
-    assert fit(two, device="cpu", **QUICK).members == 1
+        fit(two, "choicenet", restarts=2, held_out=0.1, device="cpu", **QUICK)
+    assert fit(two, "choicenet", device="cpu", **QUICK).members == 1
 
 
 def test_early_stopping_keeps_the_best_weights(pairs: Demonstrations) -> None:
@@ -192,7 +193,7 @@ def test_divergence_is_said(given: dict[str, Any]) -> None:
 )
 def test_bad_settings_are_named(pairs: Demonstrations, given: dict[str, Any], message: str) -> None:
     with pytest.raises(RobustBCError, match=message):
-        fit(pairs, **given)
+        fit(pairs, **{"method": "choicenet", **given})
 
 
 def test_fleets_of_unequal_shape_are_refused(pairs: Demonstrations) -> None:
