@@ -54,7 +54,7 @@ def test_an_mdn_acts_by_its_heaviest_mixture() -> None:
 
 def test_mixture_shapes_and_meaning(policy: Policy) -> None:
     mixture = policy.mixture(BATCH)
-    assert mixture.means.shape == mixture.variances.shape == (3, 7, 5, 2)
+    assert mixture.means.shape == mixture.variances.shape == (3, 7, 3, 2)
     np.testing.assert_allclose(mixture.weights.sum(2), 1, rtol=1e-6)
     assert mixture.correlations is not None
     assert (mixture.correlations[:, :, 0] == 1).all()
