@@ -23,5 +23,9 @@ class DirectMethod(Method[SettingsType]):
         observations: NDArray[np.float32],
         actions: NDArray[np.float32],
         seeds: Sequence[MemberSeed],
+        episodes: NDArray[np.int64] | None = None,
     ) -> Model:
-        """The model of normalised observations (N, S) and actions (N, D), with one member for each seed."""
+        """The model of normalised observations (N, S) and actions (N, D), with one member for each seed.
+
+        `episodes` (N,) says which pairs were recorded together, where that is known.
+        """

@@ -62,6 +62,17 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
     def fit_process(self, settings: GaussianProcessSettingsType, prior: Prior, targets: Tensor) -> FittedProcess:
         """The process of targets (n, D) under this prior; no column of them is 0 throughout, unless all are."""
 
+    def refine(
+        self,
+        settings: GaussianProcessSettingsType,
+        fitted: FittedProcess,
+        prior: Prior,
+        targets: Tensor,
+        episodes: NDArray[np.int64],
+    ) -> FittedProcess:
+        """What the episodes (n,) of the targets (n, D) have to say; nothing, unless a method knows better."""
+        return fitted
+
     def inducing(self, settings: GaussianProcessSettingsType) -> int | None:
         """How many pairs stand for all, where there are more than `max_pairs`; None refuses these."""
         return None
@@ -80,6 +91,7 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
         observations: NDArray[np.float32],
         actions: NDArray[np.float32],
         seeds: Sequence[MemberSeed],
+        episodes: NDArray[np.int64] | None = None,
     ) -> GaussianProcesses:
         pairs = len(observations)
         self.check(settings, pairs)
@@ -95,6 +107,8 @@ class GaussianProcessMethod(DirectMethod[GaussianProcessSettingsType]):
                 slopes_of = kernel(fitted.length_scale)
                 metric = learned_metric(mine, slopes_of, fitted.coefficients).float()  # as it is stored
                 fitted, prior = self._fit_one(settings, kernel, mine @ metric.double(), shown, seed)
+            if episodes is not None and len(rows) == len(all_rows):
+                fitted = self.refine(settings, fitted, prior, shown, episodes[rows])
             if len(rows) < len(all_rows):
                 everybody = torch.from_numpy(all_rows)
                 few, many = (each if metric is None else each @ metric.double() for each in (mine, inputs[everybody]))

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from robust_bc.gaussian_processes.episode_noise import with_episode_noise
 from robust_bc.gaussian_processes.fitted import FittedProcess, fit_exact
 from robust_bc.gaussian_processes.kernels import KernelName
 from robust_bc.gaussian_processes.metric import MetricName
@@ -23,6 +27,8 @@ class GPRSettings(GaussianProcessSettings):
     """Whether directions of the observations count as much as a first process finds that they matter, or all alike."""
     inducing: int = 2000
     """So many pairs stand for all, where there are more than `max_pairs`."""
+    episode_noise: bool = True
+    """Every episode has a noise of its own, so that careless ones count less; up to `max_pairs`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -41,6 +47,19 @@ class GPR(GaussianProcessMethod[GPRSettings]):
 
     def inducing(self, settings: GPRSettings) -> int:
         return settings.inducing
+
+    def refine(
+        self,
+        settings: GPRSettings,
+        fitted: FittedProcess,
+        prior: Prior,
+        targets: Tensor,
+        episodes: NDArray[np.int64],
+    ) -> FittedProcess:
+        names, index = np.unique(episodes, return_inverse=True)
+        if not settings.episode_noise or not 1 < len(names) < len(episodes):
+            return fitted
+        return with_episode_noise(fitted, prior, targets, torch.from_numpy(index))
 
     def fit_process(self, settings: GPRSettings, prior: Prior, targets: Tensor) -> FittedProcess:
         return fit_exact(prior, targets)

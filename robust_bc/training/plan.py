@@ -31,6 +31,7 @@ from robust_bc.training.budget import with_budget
 from robust_bc.training.choosing import choose, said_of
 from robust_bc.training.data import make_fleet_data
 from robust_bc.training.progress import Progress, ProgressCallback
+from robust_bc.training.threads import threads_for
 from robust_bc.training.trainer import Trainer
 
 AUDIT_STEPS = 500
@@ -182,12 +183,14 @@ class FitPlan:
         """The policy of a method that is computed in one go."""
         learner, pairs, maps = self.learners[policy], self.demonstrations[policy], self.normalisations[policy]
         assert isinstance(learner.method, DirectMethod)
-        model = learner.method.fit(
-            learner.settings,
-            maps.observations.forward(pairs.observations),
-            maps.actions.forward(pairs.actions),
-            [MemberSeed(self.seeds[policy], member) for member in range(self.members)],
-        )
+        with threads_for(len(pairs) ** 3):
+            model = learner.method.fit(
+                learner.settings,
+                maps.observations.forward(pairs.observations),
+                maps.actions.forward(pairs.actions),
+                [MemberSeed(self.seeds[policy], member) for member in range(self.members)],
+                pairs.episodes,
+            )
         return self._policy(policy, model, None)
 
     def trainer(self, which: Sequence[int]) -> Trainer:
