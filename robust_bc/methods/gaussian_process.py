@@ -32,13 +32,13 @@ BYTES_OF_A_GIGABYTE, BYTES_OF_A_MEGABYTE = 1e9, 1e6
 class GaussianProcessSettings(Settings):
     """What every Gaussian process can be told."""
 
-    kernel: KernelName = "squared-exponential"
-    """The squared exponential, or the kernel of infinitely wide networks, which goes on like a line."""
+    kernel: KernelName = "wide-network"
+    """The kernel of infinitely wide networks, which goes on like a line, or the squared exponential."""
     length_scale: float = 0.5
     """Length scale of the kernel, in medians of the distances between observations, as the metric has them
     (wide-network: their root mean square)."""
-    metric: MetricName = "equal"
-    """Whether all directions of the observations count alike, or as much as a first process finds that they matter."""
+    metric: MetricName = "learned"
+    """Whether directions of the observations count as much as a first process finds that they matter, or all alike."""
     max_pairs: int = 4000
     """Exact up to so many pairs: memory grows with their square, and time with their cube. More are refused, but by
     `gpr`."""

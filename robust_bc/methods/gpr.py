@@ -11,8 +11,6 @@ from torch import Tensor
 
 from robust_bc.gaussian_processes.episode_noise import with_episode_noise
 from robust_bc.gaussian_processes.fitted import FittedProcess, fit_exact
-from robust_bc.gaussian_processes.kernels import KernelName
-from robust_bc.gaussian_processes.metric import MetricName
 from robust_bc.gaussian_processes.prior import Prior
 from robust_bc.methods.gaussian_process import GaussianProcessMethod, GaussianProcessSettings
 
@@ -21,10 +19,6 @@ from robust_bc.methods.gaussian_process import GaussianProcessMethod, GaussianPr
 class GPRSettings(GaussianProcessSettings):
     """Settings of regression."""
 
-    kernel: KernelName = "wide-network"
-    """The kernel of infinitely wide networks, which goes on like a line, or the squared exponential."""
-    metric: MetricName = "learned"
-    """Whether directions of the observations count as much as a first process finds that they matter, or all alike."""
     inducing: int = 2000
     """So many pairs stand for all, where there are more than `max_pairs`."""
     episode_noise: bool = True

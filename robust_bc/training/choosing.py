@@ -9,7 +9,7 @@ from robust_bc.data.demonstrations import Demonstrations
 from robust_bc.policies.choice import Choice
 from robust_bc.policies.cleaning import Cleaning
 
-CANDIDATES = ("choicenet", "gpr", "mlp")
+CANDIDATES = ("choicenet", "gpr", "rgpr", "mlp")
 """Methods that may be chosen."""
 SHORTEST_EPISODE = AuditSettings.shortest_episode
 """Mean length from which on pairs come in whole episodes: the audit compares them, and little that is bad is left."""
@@ -21,14 +21,15 @@ episodes of hopper (18,641 pairs, 3 seeds) `gpr` came to a return of 2,109 and `
 def choose(demonstrations: Demonstrations) -> Choice:
     """The method for these pairs, which are what an audit has left.
 
-    Whole episodes: the audit has found the bad ones, so a learner that trusts all pairs is the best one. That is `gpr`
-    as long as the pairs are few, and `mlp` beyond. Single pairs: an audit finds fewer of the bad ones, so `choicenet`,
-    which is robust.
+    Whole episodes: the audit has found the bad ones, and `gpr` gives each of the others a noise of its own; of many
+    pairs `mlp` learns more. Single pairs: an audit finds fewer of the bad ones, so a robust learner, which is `rgpr` as
+    long as the pairs are few, and `choicenet` beyond.
     """
     pairs, episodes = len(demonstrations), len(np.unique(demonstrations.episodes))
     if pairs < SHORTEST_EPISODE * episodes:
+        method = "rgpr" if pairs <= MOST_FOR_A_PROCESS else "choicenet"
         return Choice(
-            "choicenet", reason=f"choicenet, for among {pairs:,} single pairs bad ones may be left, and it is robust."
+            method, reason=f"{method}, for among {pairs:,} single pairs bad ones may be left, and it is robust."
         )
     if pairs <= MOST_FOR_A_PROCESS:
         return Choice(

@@ -52,9 +52,9 @@ def singles(pairs: int = 60) -> Demonstrations:
         (1800, 100, "gpr", "gpr, for 1,800 pairs of whole episodes are few enough"),
         (10, 5, "gpr", "gpr, for 10 pairs"),
         (MOST_FOR_A_PROCESS, 1000, "gpr", "gpr, for 4,000 pairs"),
-        (MOST_FOR_A_PROCESS + 1, 1000, "mlp", "mlp, for 20,001 pairs of whole episodes are too many"),
-        (1800, 1, "choicenet", "choicenet, for among 1,800 single pairs bad ones may be left"),
-        (1800, 4, "choicenet", "choicenet, for"),
+        (MOST_FOR_A_PROCESS + 1, 1000, "mlp", "mlp, for 4,001 pairs of whole episodes are too many"),
+        (1800, 1, "rgpr", "rgpr, for among 1,800 single pairs bad ones may be left"),
+        (1800, 4, "rgpr", "rgpr, for"),
         (10 * MOST_FOR_A_PROCESS, 1, "choicenet", "choicenet, for"),
     ],
 )
@@ -111,7 +111,7 @@ def test_many_pairs_of_whole_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_single_pairs_and_no_audit(tmp_path: Path) -> None:
     policy = Auto(action_scaling="robust").fit(singles(), clean=False, members=2, seed=1, device="cpu")
-    assert (policy.method.name, policy.members, policy.settings.action_scaling) == ("choicenet", 2, "robust")
+    assert (policy.method.name, policy.members, policy.settings.action_scaling) == ("rgpr", 2, "robust")
     assert policy.cleaning is None
     assert policy.choice is not None
     assert policy.choice.lines[0] == "auto: no audit was asked for."
@@ -156,6 +156,7 @@ class Killed(BaseException):
 def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count()
     monkeypatch.setattr("robust_bc.training.runs.time.monotonic", lambda: float(next(ticks)))
+    monkeypatch.setattr("robust_bc.training.choosing.MOST_FOR_A_PROCESS", 10)
 
     def start(folder: str, **more: Any) -> None:
         given = {"source": "test", "device": "cpu", "checkpoint_seconds": 3}
