@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from robust_bc.training.learners import ChoiceNet as ChoiceNet
     from robust_bc.training.learners import CoTeaching as CoTeaching
     from robust_bc.training.learners import DensityPower as DensityPower
-    from robust_bc.training.learners import Huber as Huber
-    from robust_bc.training.learners import LeakyTukey as LeakyTukey
-    from robust_bc.training.learners import MedianOfMeans as MedianOfMeans
     from robust_bc.training.learners import Trimmed as Trimmed
     from robust_bc.training.learners import Tukey as Tukey
     from robust_bc.training.learners import TukeyPair as TukeyPair
@@ -49,13 +46,10 @@ _EXPORTS = {
             "CoTeaching",
             "DensityPower",
             "GPR",
-            "Huber",
             "L1",
             "LGPR",
-            "LeakyTukey",
             "MDN",
             "MLP",
-            "MedianOfMeans",
             "RGPR",
             "Trimmed",
             "Tukey",

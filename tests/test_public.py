@@ -13,10 +13,7 @@ import robust_bc
 from robust_bc.methods import get_method
 from robust_bc.training import learners
 
-LEARNERS = (
-    "Auto BCND Background ChoiceNet CoTeaching DensityPower GPR Huber L1 LGPR LeakyTukey MDN MLP MedianOfMeans RGPR"
-    " Trimmed Tukey TukeyPair"
-)
+LEARNERS = "Auto BCND Background ChoiceNet CoTeaching DensityPower GPR L1 LGPR MDN MLP RGPR Trimmed Tukey TukeyPair"
 PUBLIC = {
     "robust_bc": f"{LEARNERS} Audit Demonstrations Evaluation Policy RobustBCError audit evaluate evaluate_fleet fit"
     " fit_fleet load_audit load_policy method_names __version__",

@@ -19,7 +19,7 @@ class RegressionMethod(NetworkMethod[NetworkSettingsType]):
     def held_out_score(self, parameters: MixtureParameters, actions: Tensor) -> Tensor:
         """The absolute error, whatever the loss: it is one of single pairs, and bad ones move it little.
 
-        A biweight is not: measured by its own MAD, a bad fit looks as good as a good one. Nor are a trimmed mean and
-        a median over groups, which judge no single pair.
+        A biweight is not: measured by its own MAD, a bad fit looks as good as a good one. Nor is a trimmed mean,
+        which judges no single pair.
         """
         return absolute_errors(parameters, actions)

@@ -31,13 +31,6 @@ def absolute_errors(parameters: MixtureParameters, actions: Tensor) -> Tensor:
     return parameters.only_live(actions - heaviest_means(parameters)).abs().sum(1)
 
 
-def huber(residuals: Tensor, delta: float) -> Tensor:
-    """r²/2 where |r| ≤ δ and δ·(|r| − δ/2) beyond, of the same shape."""
-    size = residuals.abs()
-    near = size.clamp_max(delta)
-    return near * (size - 0.5 * near)
-
-
 def residual_scale(residuals: Tensor) -> Tensor:
     """1.4826·MAD of the residuals over the batch, for every member and dimension, (M, D, 1); a constant to gradients.
 
@@ -55,14 +48,6 @@ def biweight(scaled: Tensor, cutoff: float = BIWEIGHT_CUTOFF) -> Tensor:
     return cutoff**2 / 6 * (1 - beyond**3)
 
 
-def leaky_biweight(scaled: Tensor, leak: float, cutoff: float = BIWEIGHT_CUTOFF) -> Tensor:
-    """(1 − leak)·ρ_c(u) + leak·u²/2: beyond c the slope is leak·u, that of least squares times `leak`.
-
-    A residual then weighs leak + (1 − leak)·(1 − (u/c)²)² of what it weighs in least squares, and never nothing.
-    """
-    return (1 - leak) * biweight(scaled, cutoff) + 0.5 * leak * scaled.square()
-
-
 def kept_of(costs: Tensor, rate: float) -> Tensor:
     """Which pairs of a batch remain when each member's round(rate·B) dearest are dropped: (M, B) -> (M, kept)."""
     kept = costs.shape[1] - round(rate * costs.shape[1])
@@ -72,21 +57,6 @@ def kept_of(costs: Tensor, rate: float) -> Tensor:
 def trimmed_mean(costs: Tensor, rate: float) -> Tensor:
     """Mean over the pairs that remain when each member's round(rate·B) dearest are dropped: (M, B) -> (M,)."""
     return costs.gather(1, kept_of(costs, rate)).mean(1)
-
-
-def median_of_means(costs: Tensor, groups: int) -> Tensor:
-    """Median over groups of the mean cost in each: (M, B) -> (M,).
-
-    Pair b is in group b modulo `groups`, so that sizes differ by one at most; a batch of fewer pairs than groups makes
-    each pair a group. Of an even number of groups the two in the middle are averaged.
-    """
-    members, batch = costs.shape
-    groups = min(groups, batch)
-    group = torch.arange(batch, device=costs.device) % groups
-    sizes = costs.new_zeros(groups).index_add(0, group, costs.new_ones(batch))
-    means = costs.new_zeros(members, groups).index_add(1, group, costs) / sizes  # (M, G)
-    ordered = means.sort(1).values
-    return 0.5 * (ordered[:, (groups - 1) // 2] + ordered[:, groups // 2])
 
 
 def density_power_divergence(parameters: MixtureParameters, actions: Tensor, beta: float) -> Tensor:

@@ -16,9 +16,6 @@ from robust_bc.methods.baselines.background import BackgroundSettings
 from robust_bc.methods.baselines.bcnd import BCNDSettings
 from robust_bc.methods.baselines.co_teaching import CoTeachingSettings
 from robust_bc.methods.baselines.density_power import DensityPowerSettings
-from robust_bc.methods.baselines.huber import HuberSettings
-from robust_bc.methods.baselines.leaky_tukey import LeakyTukeySettings
-from robust_bc.methods.baselines.median_of_means import MedianOfMeansSettings
 from robust_bc.methods.baselines.trimmed import TrimmedSettings
 from robust_bc.methods.baselines.tukey_pair import TukeyPairSettings
 from robust_bc.methods.choicenet import IN_THE_PAPER, ChoiceNetSettings
@@ -112,16 +109,6 @@ class L1(NetworkSettings, Learner):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Huber(HuberSettings, Learner):
-    """Squares for small and absolute values for large errors; assumes mostly good actions with some noise.
-
-    Like l1, from which our benchmarks hardly tell it apart.
-    """
-
-    method: ClassVar[str] = "huber"
-
-
-@dataclass(frozen=True, kw_only=True)
 class Tukey(NetworkSettings, Learner):
     """Tukey's biweight, blind to far residuals; assumes that bad actions are far from good ones and few.
 
@@ -139,16 +126,6 @@ class TukeyPair(TukeyPairSettings, Learner):
     """
 
     method: ClassVar[str] = "tukey-pair"
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeakyTukey(LeakyTukeySettings, Learner):
-    """Tukey's biweight with a small pull from far residuals; assumes that bad actions are far out and few.
-
-    To compare with the paper's leaky robust loss, never where right actions are rare.
-    """
-
-    method: ClassVar[str] = "leaky-tukey"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,16 +166,6 @@ class DensityPower(DensityPowerSettings, Learner):
     """
 
     method: ClassVar[str] = "density-power"
-
-
-@dataclass(frozen=True, kw_only=True)
-class MedianOfMeans(MedianOfMeansSettings, Learner):
-    """Least squares on the median group of pairs; assumes that most groups are free of bad pairs.
-
-    To compare; none of our benchmarks speaks for it.
-    """
-
-    method: ClassVar[str] = "median-of-means"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 Control mixes are of rollouts, 500 pairs for MuJoCo; returns are means over 100 episodes, and the expert's are not
 published. The driving numbers are shares of episodes with a collision, and root mean square deviations from the lane's
 centre in metres. Of the functions it has a table of `cosexp` alone. Boston: its errors are in 1000 $, and it does not
-say how it split the data; its RL and LeakyRL are `tukey` and `leaky-tukey`.
+say how it split the data; its RL is `tukey`, and no method here is its LeakyRL.
 """
 
 from __future__ import annotations

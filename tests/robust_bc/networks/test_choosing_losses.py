@@ -16,10 +16,7 @@ from robust_bc.methods import get_method
 from robust_bc.methods.baselines.background import Background
 from robust_bc.networks.linear import initialise
 from robust_bc.networks.losses import regression_loss
-from robust_bc.networks.robust_losses import (
-    median_of_means,
-    trimmed_mean,
-)
+from robust_bc.networks.robust_losses import trimmed_mean
 from robust_bc.system.seeding import MemberSeed
 from tests.robust_bc.networks.test_robust_losses import B, D, M, example, total
 
@@ -46,14 +43,6 @@ def test_trimming_grows_from_nothing_and_none_is_least_squares() -> None:
     torch.testing.assert_close(total("trimmed", parameters, actions, 0.0), regression_loss(parameters, actions).total)
     with pytest.raises(RobustBCError, match="setting 'rate' must be at least 0 and below 1"):
         get_method("trimmed").settings({"rate": 1})
-
-
-@pytest.mark.parametrize("groups", [1, 2, 3, 4, 7, 10, 11, 64])
-def test_median_of_means_is_the_median_of_means(groups: int) -> None:
-    costs = torch.rand(2, 11, generator=torch.Generator().manual_seed(groups), dtype=torch.float64)
-    for found, mine in zip(median_of_means(costs, groups).tolist(), costs.numpy(), strict=True):
-        each = [mine[g::groups].mean() for g in range(min(groups, 11))]
-        assert found == pytest.approx(float(np.median(each)), rel=1e-12)
 
 
 def background_head(**given: Any) -> tuple[Any, Any]:
