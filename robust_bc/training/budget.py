@@ -13,11 +13,16 @@ HIDDEN = (256, 256)
 """Widths of the hidden layers; found on development tasks, like all numbers here."""
 BATCH_SIZE = 256
 """Pairs per step."""
-STEPS, PAIRS = 8000, 2000
-"""So many steps for so many pairs. Four times the pairs get twice the steps: each pair is then seen half as often."""
-UNIT = 500
+PASSES = 512
+"""How often each pair is seen, where pairs are few. On 500 pairs of HalfCheetah, 40 % of them random, ChoiceNet
+returned 4,250 after so many passes and 1,146 after four times as many, for by then it knew the bad ones by heart (three
+seeds)."""
+PAIRS, STEPS = 8000, 16_000
+"""From so many pairs on, four times the pairs get twice the steps: each is then seen half as often. With 18,641 pairs of
+hopper `mlp` returned 2,534 after 8,000 steps and 2,872 after 25,000 (three seeds)."""
+UNIT = 100
 """Steps are a multiple of this, so that a few pairs more or less change nothing."""
-FEWEST_STEPS, MOST_STEPS = 2000, 100_000
+FEWEST_STEPS, MOST_STEPS = 500, 100_000
 """Whatever the number of pairs."""
 
 SettingsType = TypeVar("SettingsType", bound=Settings)
@@ -25,8 +30,8 @@ SettingsType = TypeVar("SettingsType", bound=Settings)
 
 def steps_for(pairs: int) -> int:
     """Steps for so many pairs."""
-    wanted = UNIT * round(STEPS * math.sqrt(pairs / PAIRS) / UNIT)
-    return min(max(wanted, FEWEST_STEPS), MOST_STEPS)
+    wanted = min(PASSES * pairs / BATCH_SIZE, STEPS * math.sqrt(pairs / PAIRS))
+    return min(max(UNIT * round(wanted / UNIT), FEWEST_STEPS), MOST_STEPS)
 
 
 def with_budget(settings: SettingsType, pairs: int) -> SettingsType:
@@ -46,5 +51,5 @@ def rule() -> dict[str, Any]:
     return {
         "hidden": HIDDEN,
         "batch_size": BATCH_SIZE,
-        "steps": [STEPS, PAIRS, UNIT, FEWEST_STEPS, MOST_STEPS],
+        "steps": [PASSES, STEPS, PAIRS, UNIT, FEWEST_STEPS, MOST_STEPS],
     }

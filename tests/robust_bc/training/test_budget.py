@@ -23,23 +23,32 @@ from tests.conftest import make_pairs
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rule with numbers that take a moment: 50 steps for 100 pairs, 100 for 400."""
-    small = {"HIDDEN": (8, 8), "BATCH_SIZE": 16, "STEPS": 50, "PAIRS": 100, "UNIT": 10, "FEWEST_STEPS": 30}
+    small = {
+        "HIDDEN": (8, 8),
+        "BATCH_SIZE": 16,
+        "STEPS": 50,
+        "PAIRS": 100,
+        "UNIT": 10,
+        "PASSES": 50,
+        "FEWEST_STEPS": 30,
+    }
     for name, value in small.items():
         monkeypatch.setattr(budget, name, value)
 
 
-def test_steps_grow_with_the_root_of_the_pairs() -> None:
+def test_few_pairs_are_seen_so_often_and_of_many_steps_grow_with_the_root() -> None:
     for pairs in (2, 500, 777, 2000, 8000, 123_456, 10**9):
-        exact = budget.STEPS * math.sqrt(pairs / budget.PAIRS)
+        exact = min(budget.PASSES * pairs / budget.BATCH_SIZE, budget.STEPS * math.sqrt(pairs / budget.PAIRS))
         limited = min(max(exact, budget.FEWEST_STEPS), budget.MOST_STEPS)
         assert abs(steps_for(pairs) - limited) <= budget.UNIT / 2
         assert steps_for(pairs) % budget.UNIT == 0
     assert steps_for(budget.PAIRS) == budget.STEPS
     assert steps_for(4 * budget.PAIRS) == 2 * budget.STEPS
+    assert steps_for(budget.PAIRS // 4) == budget.STEPS // 4  # where both meet
 
 
 def test_what_is_given_is_kept_and_the_rest_follows() -> None:
-    resolved = with_budget(MDNSettings(), 2000)
+    resolved = with_budget(MDNSettings(), budget.PAIRS)
     assert (resolved.hidden, resolved.steps, resolved.batch_size) == (budget.HIDDEN, budget.STEPS, budget.BATCH_SIZE)
     some = with_budget(MDNSettings(steps=7, mixtures=3), 2000)
     assert some == MDNSettings(hidden=budget.HIDDEN, steps=7, batch_size=budget.BATCH_SIZE, mixtures=3)
