@@ -18,8 +18,8 @@ PASSES = 512
 returned 4,250 after so many passes and 1,146 after four times as many, for by then it knew the bad ones by heart (three
 seeds)."""
 PAIRS, STEPS = 8000, 16_000
-"""From so many pairs on, four times the pairs get twice the steps: each is then seen half as often. With 18,641 pairs of
-hopper `mlp` returned 2,534 after 8,000 steps and 2,872 after 25,000 (three seeds)."""
+"""From so many pairs on, four times the pairs get twice the steps: each is then seen half as often. With 18,641 pairs
+of hopper `mlp` returned 2,534 after 8,000 steps and 2,872 after 25,000 (three seeds)."""
 UNIT = 100
 """Steps are a multiple of this, so that a few pairs more or less change nothing."""
 FEWEST_STEPS, MOST_STEPS = 500, 100_000

@@ -23,16 +23,8 @@ from tests.conftest import make_pairs
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rule with numbers that take a moment: 50 steps for 100 pairs, 100 for 400."""
-    small = {
-        "HIDDEN": (8, 8),
-        "BATCH_SIZE": 16,
-        "STEPS": 50,
-        "PAIRS": 100,
-        "UNIT": 10,
-        "PASSES": 50,
-        "FEWEST_STEPS": 30,
-    }
-    for name, value in small.items():
+    steps = {"STEPS": 50, "PAIRS": 100, "UNIT": 10, "PASSES": 50, "FEWEST_STEPS": 30}
+    for name, value in {"HIDDEN": (8, 8), "BATCH_SIZE": 16, **steps}.items():
         monkeypatch.setattr(budget, name, value)
 
 
