@@ -17,7 +17,7 @@ def test_one_table_and_one_page(small: None, tmp_path: Path, capsys: pytest.Capt
     quickstart.run(["--seeds", "1", "--out", str(out)])
     printed = capsys.readouterr().out
     lines = [line.split() for line in printed.splitlines()]
-    expected = ["choicenet", "mdn", "mlp", "oracle", "oracle", "oracle", "expert"]
+    expected = ["auto", "choicenet", "mlp", "oracle", "oracle", "oracle", "expert"]
     assert [words[0] for words in lines if len(words) >= 5][1:8] == expected
     assert "oracle of choicenet" in printed
     assert f"report: {out / 'report.html'}" in printed

@@ -22,7 +22,7 @@ class BenchmarkArguments:
 
     rates: Rates | None = None
     """Shares of bad pairs, at least 0 and below 1."""
-    methods: Names = ("choicenet", "mdn", "mlp")
+    methods: Names = ("auto", "choicenet", "mlp")
     """Methods to compare; `robust-bc methods` lists them, `all` and `neural` stand for many. choicenet@mixtures=2 has
     another setting; trimmed@rate=true is told the true rate, which nobody knows outside of a benchmark; mlp+clean
     learns from what an audit keeps, and auto also chooses the method."""

@@ -31,7 +31,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class QuickstartArguments:
-    """Fit ChoiceNet, an MDN and an MLP to demonstrations of which 30 % are bad, and let the policies act.
+    """Fit `auto`, ChoiceNet and an MLP to demonstrations of which 30 % are bad, and let the policies act.
 
     HalfCheetah with the answers of a hostile teacher in 30 % of the expert's states, and lane driving with 30 % from a
     careless driver. The teachers ship, and the demonstrations are made on the spot. Ends with a table and a page.

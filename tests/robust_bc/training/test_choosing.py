@@ -18,7 +18,7 @@ from robust_bc.methods import get_method, method_names
 from robust_bc.policies.choice import Choice
 from robust_bc.system.files import write_json
 from robust_bc.training import choosing
-from robust_bc.training.choosing import CANDIDATES, MOST_FOR_A_PROCESS, choose
+from robust_bc.training.choosing import CANDIDATES, MOST_FOR_A_MIXTURE, MOST_FOR_A_PROCESS, choose
 from robust_bc.training.progress import Progress
 from robust_bc.training.runs import train_run
 from tests.conftest import make_pairs
@@ -53,8 +53,9 @@ def singles(pairs: int = 60) -> Demonstrations:
         (10, 5, "gpr", "gpr, for 10 pairs"),
         (MOST_FOR_A_PROCESS, 1000, "gpr", "gpr, for 4,000 pairs"),
         (MOST_FOR_A_PROCESS + 1, 1000, "mlp", "mlp, for 4,001 pairs of whole episodes are too many"),
-        (1800, 1, "rgpr", "rgpr, for among 1,800 single pairs bad ones may be left"),
-        (1800, 4, "rgpr", "rgpr, for"),
+        (MOST_FOR_A_MIXTURE, 1, "rgpr", "rgpr, for among 1,000 single pairs bad ones may be left"),
+        (800, 4, "rgpr", "rgpr, for"),
+        (MOST_FOR_A_MIXTURE + 1, 1, "choicenet", "choicenet, for"),
         (10 * MOST_FOR_A_PROCESS, 1, "choicenet", "choicenet, for"),
     ],
 )
@@ -156,7 +157,7 @@ class Killed(BaseException):
 def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count()
     monkeypatch.setattr("robust_bc.training.runs.time.monotonic", lambda: float(next(ticks)))
-    monkeypatch.setattr("robust_bc.training.choosing.MOST_FOR_A_PROCESS", 10)
+    monkeypatch.setattr("robust_bc.training.choosing.MOST_FOR_A_MIXTURE", 10)
 
     def start(folder: str, **more: Any) -> None:
         given = {"source": "test", "device": "cpu", "checkpoint_seconds": 3}
