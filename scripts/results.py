@@ -20,6 +20,9 @@ EPISODES = f"--pairs all --kinds {FAULTS} --rates 0,0.2,0.4 --methods auto,choic
 COMMANDS = {
     "mujoco-episodes": f"benchmark mujoco --tasks all --episodes 20 {EPISODES}",
     "driving-episodes": f"benchmark driving --episodes 100 {EPISODES}",
+    "mujoco-clean": "benchmark mujoco --pairs all --good-episodes 6 --tasks all --kinds flip --rates 0 --methods auto"
+    " --episodes 20 --jobs 2",
+    "mujoco-pairs": "benchmark mujoco --rates 0.3 --seeds 5 --episodes 20 --jobs 2",
     "mujoco": "benchmark mujoco --jobs 2",
     "driving": "benchmark driving --jobs 2",
     "driving-curved": "benchmark driving --road curved --seeds 5 --jobs 2",

@@ -191,6 +191,6 @@ def test_kinds_with_pairs_of_their_own_have_their_own_oracle_and_clean_cells() -
 
 
 def test_one_mixture_has_no_second_one(tmp_path: Path) -> None:
-    plan = Plan(("cosexp",), ("region-flip",), (0.5,), ("choicenet@mixtures=1",), (0,), QUICK)
+    plan = Plan(("cosexp",), ("region-flip",), (0.5,), ("choicenet@mixtures=1@rivals=0",), (0,), QUICK)
     results, _ = run(RegressionSuite(plan, "cpu"), tmp_path)
     assert {name for cell in results.cells.values() for name in cell.numbers} == {"rmse"}

@@ -271,5 +271,5 @@ def test_mixtures_far_from_the_data_are_still_numbers(method: str) -> None:
 
 
 def test_one_mixture_is_a_choicenet_too(pairs: Demonstrations) -> None:
-    policy = fit(pairs, "choicenet", device="cpu", mixtures=1, **QUICK)
+    policy = fit(pairs, "choicenet", device="cpu", mixtures=1, rivals=0, **QUICK)
     assert policy.mixture(BATCH).weights.shape == (1, 7, 1)
