@@ -59,7 +59,7 @@ def displayed(table: pandas.DataFrame, kinds: Sequence[str], methods: Sequence[s
                 continue
             own, shared = others[others.kind == kind], others[others.kind == CLEAN]
             for covered, same in ((own.rate.eq(0), shared.rate.eq(0)), (own.method.map(is_oracle), shared.rate.ne(0))):
-                shared = shared[~same] if covered.any() else shared
+                shared = shared[~same.loc[shared.index]] if covered.any() else shared
             pool = pandas.concat([own, shared])
             clean = pool[pool.rate == 0]
             new = [
