@@ -23,6 +23,7 @@ COMMANDS = {
     "mujoco-clean": "benchmark mujoco --pairs all --good-episodes 6 --tasks all --kinds flip --rates 0 --methods auto"
     " --episodes 20 --jobs 2",
     "mujoco-pairs": "benchmark mujoco --rates 0.3 --seeds 5 --episodes 20 --jobs 2",
+    "mujoco-rollout": "benchmark mujoco --kinds rollout --rates 0.1,0.2,0.3 --seeds 5 --episodes 20 --jobs 2",
     "mujoco": "benchmark mujoco --jobs 2",
     "driving": "benchmark driving --jobs 2",
     "driving-curved": "benchmark driving --road curved --seeds 5 --jobs 2",
