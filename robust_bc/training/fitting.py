@@ -17,7 +17,7 @@ from robust_bc.training.progress import Progress, ProgressCallback, TrainingProg
 LARGEST_FLEET = 64
 """Networks of different policies that are trained together; it bounds the memory of a benchmark's column."""
 SMALLEST_FLEET = 4
-"""Networks to which a fleet is padded where each policy must have the same bits in any company."""
+"""Networks to which a fleet is padded where each policy must have the same bits in any fleet."""
 
 
 def fit(
@@ -102,7 +102,7 @@ def _total(plan: FitPlan) -> int:
 def _padded(plan: FitPlan, which: list[int]) -> list[int]:
     """Products of many matrices round the last one of an odd number otherwise, so the last policy stands there again.
 
-    Beside an even number a policy has the same bits in any company: whichever seeds of a benchmark were missing.
+    Beside an even number a policy has the same bits in any fleet: whichever seeds of a benchmark were missing.
     """
     if isinstance(plan.learners[which[0]].method, DirectMethod):
         return which

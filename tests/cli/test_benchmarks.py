@@ -56,7 +56,7 @@ def test_walkers(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert about["command"] == f"robust-bc benchmark mujoco {' '.join(words)}"
     assert about["machine"]["processor"]
     table = pandas.read_csv(out / "results.csv")
-    # The expert, at rate 0 three methods and the oracle of auto, at 30 % two kinds with three methods, and their oracles.
+    # The expert, at rate 0 three methods and the oracle of auto, at 30 % two kinds with three methods, and oracles.
     assert len(table.drop_duplicates(["kind", "rate", "method", "seed"])) == 1 + 2 * (3 + 1 + 2 * 3 + 3)
     assert "Gaussian noise of 0.3 (halfcheetah) of half the action space" in (out / "report.html").read_text()
     tables = (out / "table.md").read_text()

@@ -1,4 +1,4 @@
-"""The budget that follows from the number of pairs, and that it is the same in any company."""
+"""The budget that follows from the number of pairs, and that it is the same in any fleet."""
 
 from __future__ import annotations
 
