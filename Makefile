@@ -12,7 +12,7 @@ BANNED := camps?|duels?|provenance|strangers|foreigners?|opinions?|headlines?|co
 .PHONY: help quickstart test check fuzz format bench docs results clean
 
 help:
-	@echo "make quickstart  install, then compare the methods on corrupt demonstrations (a minute or two)"
+	@echo "make quickstart  install, then compare the methods on corrupt demonstrations (some three minutes)"
 	@echo "make test        install with the developer's tools, then run all tests"
 	@echo "make check       format, lint and strict types, without changing anything"
 	@echo "make fuzz        read 2,000 damaged and hostile files of every kind (ten minutes)"
