@@ -18,8 +18,8 @@ MOST_FOR_A_PROCESS = 4000
 episodes of hopper (18,641 pairs, 3 seeds) `gpr` came to a return of 2,109 and `mlp` with its budget to 2,872."""
 MOST_FOR_A_MIXTURE = 1000
 """Single pairs up to which `rgpr` is taken: it repeats many times what `gpr` does once. On 500 pairs of HalfCheetah,
-40 % bad in four ways, its mean return was 4,664 and that of `choicenet` 3,114 (three seeds). On 1,400 good pairs of the
-road it took 20 % of the episodes into a collision."""
+30 % bad in four ways, it returned 4,867 after an audit, and `choicenet` without one 3,710 (docs/mujoco-pairs.md). On
+1,400 good pairs of the road it took 20 % of the episodes into a collision."""
 
 
 def choose(demonstrations: Demonstrations) -> Choice:
