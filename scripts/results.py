@@ -24,6 +24,12 @@ COMMANDS = {
     " --episodes 20 --jobs 2",
     "mujoco-pairs": "benchmark mujoco --rates 0.3 --seeds 5 --episodes 20 --jobs 2",
     "mujoco-rollout": "benchmark mujoco --kinds rollout --rates 0.1,0.2,0.3 --seeds 5 --episodes 20 --jobs 2",
+    "defaults-passes": "benchmark mujoco --tasks halfcheetah --kinds uniform --rates 0.4"
+    " --methods choicenet,choicenet@steps=4000 --seeds 3 --episodes 20",
+    "defaults-size": "benchmark mujoco --pairs all --good-episodes 30 --tasks hopper --kinds flip --rates 0"
+    " --methods mlp,mlp@steps=8000,gpr --seeds 3 --episodes 20",
+    "defaults-noise": "benchmark mujoco --pairs all --tasks halfcheetah,hopper --kinds delayed,graded --rates 0.4"
+    " --methods gpr,gpr@episode_noise=false --seeds 3 --episodes 20",
     "mujoco": "benchmark mujoco --jobs 2",
     "driving": "benchmark driving --jobs 2",
     "driving-curved": "benchmark driving --road curved --seeds 5 --jobs 2",

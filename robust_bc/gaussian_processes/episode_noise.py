@@ -1,12 +1,12 @@
 """A noise variance of its own for every episode: who records carelessly counts less.
 
-With Σ = sK + diag(σ_e²), α = Σ⁻¹Y of D outputs and S = diag(Σ⁻¹), the likelihood −log N(Y; 0, Σ) has the slope
-½·Σ_{i in e} (D·S_i − ‖α_i‖²) along σ_e², which is 0 where
+With Σ = sK + diag(σ_e²), α = Σ⁻¹Y of D outputs and S = diag(Σ⁻¹), −log N(Y; 0, Σ) has the slope
+½·Σ_{i in e} (D·S_i − ‖α_i‖²) along σ_e². It is 0 where these two sums are equal, so a round goes
 
-    σ_e² = σ_e²·Σ_{i in e} ‖α_i‖² / (D·Σ_{i in e} S_i).
+    σ_e² ← σ_e² · (Σ_{i in e} σ_e²·‖α_i‖² + β·a) / (Σ_{i in e} σ_e²·D·S_i + β·b),
 
-A few rounds of that (MacKay's fixed point, 1992) begin at the noise of all; a ratio above 1 is a noisier episode. Both
-sums are those of the episode and of PRIOR_PAIRS pairs like all others, so that a short one is like all.
+with a and b the means of σ²·‖α‖² and σ²·D·S over all pairs: the episode has β pairs more, which are like all others,
+and a short one changes little. A few rounds (MacKay's fixed point, 1992) begin at the noise of all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from robust_bc.gaussian_processes.prior import Prior
 ROUNDS = 5
 """Each takes an inverse of all pairs."""
 PRIOR_PAIRS = 10.0
-"""Of so many pairs an episode's own noise counts as much as that of all."""
+"""β: an episode of so many pairs moves by half of what its own say."""
 
 
 def with_episode_noise(fitted: FittedProcess, prior: Prior, targets: Tensor, episodes: Tensor) -> FittedProcess:
@@ -47,7 +47,6 @@ def _next_noise(noise: Tensor, covariance: Tensor, targets: Tensor, episodes: Te
     root = precisions.sqrt()[:, None]
     solved = root * (inverse @ (root * targets))
     squares, slacks = solved.square().sum(1), targets.shape[1] * precisions * inverse.diagonal()
-    # As shares of what all pairs have, for a pair of a precise episode has larger ones.
     observed, expected = squares * noise[episodes], slacks * noise[episodes]
     mine = torch.zeros_like(noise).index_add(0, episodes, observed) + PRIOR_PAIRS * observed.mean()
     usual = torch.zeros_like(noise).index_add(0, episodes, expected) + PRIOR_PAIRS * expected.mean()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from torch import Tensor
 
@@ -27,16 +26,7 @@ class Auto(Method[AutoSettings]):
     when = "for a start, and when you do not know which method to take"
     settings_type = AutoSettings
     cleans = True
-
-    def settings(self, given: dict[str, Any]) -> AutoSettings:
-        known = [field.name for field in fields(AutoSettings)]
-        for name in given:
-            if name not in known:
-                raise RobustBCError(
-                    f"method '{self.name}' has no setting '{name}'; it has:"
-                    f" {', '.join(known)}; name a method to set more."
-                )
-        return super().settings(given)
+    elsewhere = "; name a method to set more"
 
     def empty(
         self, settings: AutoSettings, members: int, observations: int, actions: int, tensors: Mapping[str, Tensor]

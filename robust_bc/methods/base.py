@@ -34,13 +34,16 @@ class Method(ABC, Generic[SettingsType]):
     """Whether it claims to stand bad demonstrations; whoever does is held to it by the contract tests."""
     cleans: ClassVar[bool] = False
     """Whether an audit cleans the demonstrations before, unless that is refused."""
+    elsewhere: ClassVar[str] = ""
+    """Where there are more settings, for whoever asks for one that there is not."""
 
     def settings(self, given: dict[str, Any]) -> SettingsType:
         """Settings with these values, checked; an unknown name is an error that lists the known ones."""
         known = [field.name for field in dataclasses.fields(self.settings_type)]
         for name in given:
             if name not in known:
-                raise RobustBCError(f"method '{self.name}' has no setting '{name}'; it has: {', '.join(known)}.")
+                listed = ", ".join(known) + self.elsewhere
+                raise RobustBCError(f"method '{self.name}' has no setting '{name}'; it has: {listed}.")
         return self.settings_type(**given)  # type: ignore[return-value]
 
     def check(self, settings: SettingsType, pairs: int) -> None:

@@ -99,11 +99,9 @@ class ChoiceNet(NetworkMethod[ChoiceNetSettings]):
     def gate(self, settings: ChoiceNetSettings, members: int) -> Gate | None:
         if settings.gate == "state":
             return None
-        noise = settings.episode_noise and settings.gate == "episode"
-        return Gate(members, settings.mixtures + settings.rivals, noise=noise)
-
-    def gate_by_episode(self, settings: ChoiceNetSettings) -> bool:
-        return settings.gate == "episode"
+        by_episode = settings.gate == "episode"
+        noise = settings.episode_noise and by_episode
+        return Gate(members, settings.mixtures + settings.rivals, by_episode=by_episode, noise=noise)
 
     def loss(
         self, settings: ChoiceNetSettings, parameters: MixtureParameters, actions: Tensor, progress: float

@@ -33,8 +33,8 @@ class GPR(GaussianProcessMethod[GPRSettings]):
     """Median trick for the length of the kernel, marginal likelihood for its variances."""
 
     name = "gpr"
-    summary = "Gaussian-process regression; assumes that all demonstrations are good, and a smooth function"
-    when = "for clean pairs of a smooth task, from a few dozen on"
+    summary = "Gaussian-process regression; assumes that bad episodes are noisier than good ones, and a smooth function"
+    when = "for whole episodes of a smooth task that an audit has cleaned, from a few dozen pairs on"
     settings_type = GPRSettings
     robust = False
     tells_trust = False

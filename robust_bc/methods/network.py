@@ -121,10 +121,6 @@ class NetworkMethod(Method[NetworkSettingsType]):
         """What weighs the mixtures, where that is not the head itself."""
         return None
 
-    def gate_by_episode(self, settings: NetworkSettingsType) -> bool:
-        """Whether the gate has weights for each episode, or one set for all."""
-        return False
-
     @abstractmethod
     def loss(
         self, settings: NetworkSettingsType, parameters: MixtureParameters, actions: Tensor, progress: float

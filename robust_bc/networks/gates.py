@@ -39,8 +39,9 @@ class Gate(nn.Module):
     squares: Tensor  # (M, E)
     sizes: Tensor  # (M, E), n_e
 
-    def __init__(self, members: int, mixtures: int, *, noise: bool) -> None:
+    def __init__(self, members: int, mixtures: int, *, by_episode: bool, noise: bool) -> None:
         super().__init__()
+        self.by_episode = by_episode
         self.noise = noise
         prior = torch.full((members, mixtures, 1), (1 - TARGET_PRIOR) / max(mixtures - 1, 1))
         prior[:, 0] = TARGET_PRIOR if mixtures > 1 else 1.0

@@ -89,6 +89,9 @@ class ChoiceNetHead(Head):
     sends the target through the block like any other mixture. Both are here for comparison. Whatever ρ_1 is, the head
     acts by the target at ρ = 1.
 
+    Rivals stand behind the K, each with a mean of its own and a variance that is the same in all states; their ρ is 0.
+    The head weighs the mixtures by state, unless a gate does (`weighs`).
+
     The output bias b is not one of the correlated weights: μ_k = b + W̃_k h. It is the learned point about which
     ρ = −1 mirrors the target and around which ρ = 0 spreads, so both mean the same wherever the actions' zero is.
     """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from robust_bc.errors import RobustBCError
 from robust_bc.methods import AUTO, check_method
@@ -11,12 +10,10 @@ from robust_bc.methods import AUTO, check_method
 
 @dataclass(frozen=True)
 class Choice:
-    """A method, its settings and a reason."""
+    """A method and a reason."""
 
     method: str
     """The one that was taken."""
-    settings: dict[str, Any] = field(default_factory=dict)
-    """Those that differ from its defaults."""
     reason: str = ""
     """A sentence: why this one."""
     audited: str = ""

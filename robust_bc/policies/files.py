@@ -16,7 +16,6 @@ from robust_bc.data.normalisation import Affine, Normalisation
 from robust_bc.data.tensor_files import Expected, Tensors
 from robust_bc.errors import DamagedFileError, RobustBCError
 from robust_bc.methods import get_method
-from robust_bc.methods.settings import Settings
 from robust_bc.policies.layout import FILES, MODEL, PolicyConfig
 from robust_bc.policies.policy import Policy
 from robust_bc.system.devices import resolve_device
@@ -39,7 +38,8 @@ def load_policy(folder: str | Path, device: str | torch.device = "auto") -> Poli
         for name in ("members", "observation_size", "action_size"):
             if not 1 <= getattr(config, name) <= LARGEST_SIZE:
                 raise RobustBCError(f"{name} is {getattr(config, name)}.")
-        _check_choice(config, settings)
+        if config.choice is not None and config.choice.method != config.method:
+            raise RobustBCError(f"it is of '{config.method}', but the choice was '{config.choice.method}'.")
         layers = getattr(settings, "hidden", None) or ()
         if len(layers) > MOST_LAYERS:
             raise RobustBCError(f"a network of {len(layers)} layers is not read.")
@@ -65,19 +65,6 @@ def load_policy(folder: str | Path, device: str | torch.device = "auto") -> Poli
         raise DamagedFileError(f"'{place}' cannot be used: {problem}") from problem
     except (KeyError, TypeError, ValueError, OverflowError, RuntimeError) as problem:  # shapes beyond all measure
         raise DamagedFileError(f"'{place}' is not a policy this version can read: its files do not fit.") from problem
-
-
-def _check_choice(config: PolicyConfig, settings: Settings) -> None:
-    """What `auto` chose must be what the policy is."""
-    choice = config.choice
-    if choice is None:
-        return
-    if choice.method != config.method:
-        raise RobustBCError(f"it is of '{config.method}', but the choice was '{choice.method}'.")
-    chosen, own = asdict(get_method(choice.method).settings(choice.settings)), asdict(settings)
-    for name in choice.settings:
-        if chosen[name] != own[name]:
-            raise RobustBCError(f"the setting '{name}' is not the one that was chosen.")
 
 
 def _checked(needed: Mapping[str, torch.Tensor], tensors: Tensors, config: PolicyConfig) -> dict[str, NDArray[Any]]:

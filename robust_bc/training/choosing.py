@@ -14,12 +14,10 @@ CANDIDATES = ("choicenet", "gpr", "rgpr", "mlp")
 SHORTEST_EPISODE = AuditSettings.shortest_episode
 """Mean length from which on pairs come in whole episodes: the audit compares them, and little that is bad is left."""
 MOST_FOR_A_PROCESS = 4000
-"""Pairs up to which a Gaussian process is taken: up to these it is exact. Beyond, some pairs stand for all, and from 22
-episodes of hopper (18,641 pairs, 3 seeds) `gpr` came to a return of 2,109 and `mlp` with its budget to 2,872."""
+"""Pairs up to which a Gaussian process is taken: of so many it is exact, of more `mlp` was ahead (docs/defaults.md)."""
 MOST_FOR_A_MIXTURE = 1000
-"""Single pairs up to which `rgpr` is taken: it repeats many times what `gpr` does once. On 500 pairs of HalfCheetah,
-30 % bad in four ways, it returned 4,867 after an audit, and `choicenet` without one 3,710 (docs/mujoco-pairs.md). On
-1,400 good pairs of the road it took 20 % of the episodes into a collision."""
+"""Single pairs up to which `rgpr` is taken: it repeats many times what `gpr` does once. What it and `choicenet` made of
+500 is in docs/mujoco-pairs.md."""
 
 
 def choose(demonstrations: Demonstrations) -> Choice:

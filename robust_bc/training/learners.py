@@ -180,9 +180,9 @@ class Background(BackgroundSettings, Learner):
 
 @dataclass(frozen=True, kw_only=True)
 class GPR(GPRSettings, Learner):
-    """Gaussian-process regression; assumes that all demonstrations are good, and a smooth function.
+    """Gaussian-process regression; assumes that bad episodes are noisier than good ones, and a smooth function.
 
-    For clean pairs of a smooth task, from a few dozen on.
+    For whole episodes of a smooth task that an audit has cleaned, from a few dozen pairs on.
     """
 
     method: ClassVar[str] = "gpr"

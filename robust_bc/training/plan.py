@@ -123,7 +123,7 @@ class FitPlan:
             return Learner(self.method, with_budget(self.settings, len(pairs)), None)
         choice = choose(pairs)
         method = get_method(choice.method)
-        settings: Settings = method.settings({"action_scaling": self.settings.action_scaling, **choice.settings})
+        settings: Settings = method.settings({"action_scaling": self.settings.action_scaling})
         cleaning = None if self.cleanings is None else self.cleanings[policy]
         return Learner(method, with_budget(settings, len(pairs)), replace(choice, audited=said_of(cleaning)))
 

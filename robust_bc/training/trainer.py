@@ -47,7 +47,7 @@ class Trainer:
         self.fleet.live = data.live
         self.episodes: Tensor | None = None
         if self.fleet.gate is not None:
-            self.episodes, per_episode = data.for_gate(method.gate_by_episode(settings))
+            self.episodes, per_episode = data.for_gate(self.fleet.gate.by_episode)
             self.fleet.gate.prepare(per_episode)
         pairs = torch.tensor([len(rows) for rows in data.training], dtype=torch.float32, device=device)  # (M,)
         self.fleet.head.prepare(self.budget.steps * self.budget.batch_size / pairs)

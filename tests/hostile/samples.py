@@ -117,9 +117,7 @@ def make_policy(folder: Path) -> None:
     fit(pairs(), method="choicenet", seed=0, device="cpu", **TINY).save(folder / "network")
     process = fit(pairs(), method="lgpr", seed=0, device="cpu", metric="learned")
     process.cleaning = Cleaning(30, 24, 5, (2,), 0.2, "bad", "The audit left out 1 of 5 episodes.")
-    process.choice = Choice(
-        "lgpr", {"metric": "learned"}, "lgpr, for it is small.", "the audit dropped 1 of 5 episodes."
-    )
+    process.choice = Choice("lgpr", "lgpr, for it is small.", "the audit dropped 1 of 5 episodes.")
     process.save(folder / "process")
 
 

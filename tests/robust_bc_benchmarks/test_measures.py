@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robust_bc import Demonstrations
+from robust_bc import Demonstrations, fit
 from robust_bc.auditing.findings import Finding
 from robust_bc.errors import RobustBCError
 from robust_bc_benchmarks.core.plan import Plan
 from robust_bc_benchmarks.suites import audit_measures, detectors
-from robust_bc_benchmarks.suites.audit_measures import Returns, draw, measures
+from robust_bc_benchmarks.suites.audit_measures import LEARNER, Returns, draw, measures
 from robust_bc_benchmarks.suites.auditing import AuditSuite
 from robust_bc_benchmarks.suites.detectors import DETECTORS, Detection, detect
 from robust_bc_benchmarks.suites.mixes import Mixes
@@ -98,14 +98,14 @@ def test_no_detector_sees_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_equal_pairs_are_learned_from_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted: list[int] = []
 
-    def fit(pairs: Demonstrations, **settings: Any) -> int:
+    def pretend(pairs: Demonstrations, **settings: Any) -> int:
         fitted.append(len(pairs))
         return len(pairs)
 
     def evaluate(policies: list[int], *given: Any) -> list[Any]:
         return [SimpleNamespace(failures=[], summary={"return": SimpleNamespace(mean=float(p))}) for p in policies]
 
-    monkeypatch.setattr("robust_bc.training.fitting.fit", fit)
+    monkeypatch.setattr("robust_bc.training.fitting.fit", pretend)
     monkeypatch.setattr("robust_bc.evaluation.evaluating.evaluate_fleet", evaluate)
     mix = pile((10, 20, 30), bad=(0,))
     sets = {"return_all": mix, "return_cleaned": mix.clean(), "return_oracle": mix.clean()}
@@ -113,6 +113,13 @@ def test_equal_pairs_are_learned_from_once(tmp_path: Path, monkeypatch: pytest.M
     assert Returns(tmp_path).of("pendulum", sets, seed=0) == expected
     assert Returns(tmp_path).of("pendulum", sets, seed=0) == expected
     assert fitted == [60, 50]
+
+
+def test_the_learner_does_not_see_which_episode_a_pair_is_of() -> None:
+    one, other = pile((10, 20, 30), bad=(0,)), pile((20, 20, 20))
+    pairs = [Demonstrations.from_arrays(one.observations, one.actions, each.episodes) for each in (one, other)]
+    acted = [fit(each, seed=0, device="cpu", **LEARNER).predict(one.observations)[0] for each in pairs]
+    np.testing.assert_array_equal(acted[0], acted[1])
 
 
 def test_many_pairs_are_drawn_by_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ BUDGET = {"steps": 600, "weight_decay": 3.0}
 by held-out prices, wrong ones among them, for choicenet, mdn and mlp; `git show 5920c2c:docs/housing.md` has the
 trials."""
 VARIANTS = (
-    *("choicenet", "choicenet@gate=global", "choicenet@episode_noise=false", "choicenet@rivals=0"),
+    *("choicenet", "choicenet@rivals=0", "choicenet@gate=state"),
     *("choicenet@gate=state@rivals=0@mixtures=5", "choicenet@gate=state@rivals=0@mixtures=5@kl_weight=1e-6"),
     *("choicenet@tau_inverse=0.001", "choicenet@tau_inverse=0.003", "choicenet@tau_inverse=0.03"),
     "choicenet@tau_inverse=0.1",
@@ -26,13 +26,13 @@ VARIANTS = (
     *("choicenet@sigma_z=0.6", "choicenet@sigma_z=3.0"),
     *("choicenet@correlation=sigmoid", "choicenet@target_correlation=0.95"),
     *("choicenet@noise=local", "choicenet@noise=shared"),
-    *("choicenet@steps=2000", "choicenet@hidden=64x64", "choicenet@hidden=512x512"),
+    *("choicenet@steps=500", "choicenet@steps=8000", "choicenet@hidden=64x64", "choicenet@hidden=512x512"),
     *("choicenet@early_stopping=true", "choicenet@restarts=4", "choicenet@action_scaling=robust"),
     *("background", "mdn", "mdn@early_stopping=true", "mlp", "mlp@early_stopping=true"),
 )
-"""One setting of ChoiceNet changed at a time: gate, noise of episodes, rivals, the paper's gate with two λ_KL, τ⁻¹ and
-how it falls, K, λ_L2, σ_Z, ρ by sigmoid and ρ_1 = 0.95 as in the authors' code, how noise is drawn, steps, width,
-stopping, restarts, scaling; then ChoiceNet without ρ, and plain methods."""
+"""One setting of ChoiceNet changed at a time: rivals, gate, the paper's form with two λ_KL, τ⁻¹ and how it falls, K,
+λ_L2, σ_Z, ρ by sigmoid and ρ_1 = 0.95 as in the authors' code, how noise is drawn, steps, width, stopping, restarts,
+scaling; then ChoiceNet without ρ, and plain methods. Single pairs cannot tell what belongs to an episode."""
 
 
 @dataclass(frozen=True, kw_only=True)

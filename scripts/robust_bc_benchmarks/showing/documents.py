@@ -26,6 +26,7 @@ from robust_bc_benchmarks.showing.drawing import draw, save
 from robust_bc_benchmarks.showing.grids import DRIVING, ERRORS, RETURNS, WHO, WHO_SHARED, Grid, grids, percent
 
 PAGES = Path(__file__).parent.parent / "pages"
+NOT_THE_PAPERS = ("driving-curved", "ablation-functions", "mujoco-episodes", "driving-episodes", "mujoco-clean")
 SHOWN = tuple(dict.fromkeys((*RETURNS, *DRIVING, *ERRORS)))
 
 
@@ -46,8 +47,8 @@ class Documents:
             written.append(self.docs / name)
         return written
 
-    def texts(self) -> dict[str, str]:
-        """Of all pages, by the name of their file."""
+    def texts(self, only: Sequence[str] = ()) -> dict[str, str]:
+        """Of some pages, or of all, by the name of their file."""
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(PAGES),
             undefined=jinja2.StrictUndefined,
@@ -61,8 +62,8 @@ class Documents:
         environment.filters["md"] = audit_tables.as_markdown
         environment.globals |= {name: getattr(self, name) for name in asked}
         environment.globals |= {"audit": audit_tables, "assumptions": assumptions}
-        pages = sorted(PAGES.glob("*.md.jinja"))
-        texts = {page.name.removesuffix(".jinja"): environment.get_template(page.name).render() for page in pages}
+        names = only or sorted(page.name.removesuffix(".jinja") for page in PAGES.glob("*.md.jinja"))
+        texts = {name: environment.get_template(f"{name}.jinja").render() for name in names}
         return {name: text.rstrip("\n") + "\n" for name, text in texts.items() if text.strip()}
 
     def measured(self, name: str) -> bool:
@@ -110,7 +111,7 @@ class Documents:
     def grids(self, name: str, task: str | None, kind: str | None, metrics: Sequence[str]) -> list[Grid]:
         """Tables of a run."""
         shown = [one for one in SHOWN if not metrics or one.metric in metrics]
-        paper = name not in ("driving-curved", "ablation-functions", "mujoco-episodes", "driving-episodes")
+        paper = not name.startswith("defaults") and name not in NOT_THE_PAPERS
         return list(grids(self.summary(name), shown, paper, task, kind))
 
     def tables(self, name: str, *metrics: str) -> str:

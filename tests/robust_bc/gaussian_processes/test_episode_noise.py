@@ -15,23 +15,29 @@ from robust_bc.gaussian_processes.prior import Prior
 from tests.robust_bc.gaussian_processes.test_gaussian_processes import problem
 
 
-def test_one_round_is_the_literal_formula(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(episode_noise, "ROUNDS", 1)
+def test_two_rounds_are_the_literal_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(episode_noise, "ROUNDS", 2)
     inputs, targets = problem(1)
-    episodes = torch.arange(len(inputs)) % 3
+    episodes = (torch.arange(len(inputs)) / 7).sqrt().long()  # of unequal size
     prior = Prior.at(inputs, SquaredExponential(1.1))
     fitted = fit_exact(prior, targets)
     found = with_episode_noise(fitted, prior, targets, episodes)
-    signal, noise = fitted.variances.signal, fitted.variances.noise
-    inverse = torch.linalg.inv(signal * prior.correlation + noise * torch.eye(len(inputs), dtype=inputs.dtype))
-    squares, slacks = (inverse @ targets).square().sum(1), targets.shape[1] * inverse.diagonal()
-    expected = torch.empty(3, dtype=inputs.dtype)
-    for e in range(3):
-        mine, usual = (v[episodes == e].sum() + PRIOR_PAIRS * v.mean() for v in (squares, slacks))
-        expected[e] = noise * mine / usual
-    torch.testing.assert_close(1 / found.precisions, expected[episodes], rtol=1e-6, atol=0)
-    solved = torch.linalg.solve(signal * prior.correlation + torch.diag(expected[episodes]), targets)
-    torch.testing.assert_close(found.coefficients, signal * solved, rtol=1e-5, atol=1e-8)
+    noise = torch.full((int(episodes.max()) + 1,), fitted.variances.noise, dtype=inputs.dtype)
+    for _ in range(2):
+        of_pairs = noise[episodes]
+        inverse = torch.linalg.inv(fitted.variances.signal * prior.correlation + torch.diag(of_pairs))
+        squares = of_pairs * (inverse @ targets).square().sum(1)
+        slacks = of_pairs * targets.shape[1] * inverse.diagonal()
+        after = noise.clone()
+        for e in range(len(noise)):
+            mine, usual = (each[episodes == e].sum() + PRIOR_PAIRS * each.mean() for each in (squares, slacks))
+            after[e] = noise[e] * mine / usual
+        noise = after
+    assert noise.max() > 1.1 * noise.min()
+    torch.testing.assert_close(1 / found.precisions, noise[episodes], rtol=1e-6, atol=0)
+    covariance = fitted.variances.signal * prior.correlation + torch.diag(noise[episodes])
+    solved = fitted.variances.signal * torch.linalg.solve(covariance, targets)
+    torch.testing.assert_close(found.coefficients, solved, rtol=1e-5, atol=1e-8)
 
 
 def test_where_it_ends_no_noise_of_an_episode_is_likelier(monkeypatch: pytest.MonkeyPatch) -> None:

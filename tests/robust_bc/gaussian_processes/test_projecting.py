@@ -60,6 +60,11 @@ def test_few_pairs_are_the_literal_formula_in_any_portions(
     found = project(fitted, prior, few, inputs, targets)
     signal, noise = found.variances.signal, found.variances.noise
     across = prior.kernel.between(few, inputs)
+    features = prior.kernel.between(inputs, few) @ (prior.eigenvectors / prior.eigenvalues.sqrt())
+    summary = Summary.of(features.mT @ features, features.mT @ targets, targets)
+    logarithms = torch.tensor([signal, noise], dtype=torch.float64).log().requires_grad_()
+    (slope,) = torch.autograd.grad(summary.negative_log_likelihood(*logarithms.exp()), logarithms)
+    assert slope.abs().max() < 0.01  # both variances are the likeliest of all pairs
     inner = noise * prior.correlation + signal * across @ across.mT
     literal = signal * torch.linalg.solve(inner, across @ targets)
     torch.testing.assert_close(found.coefficients, literal, rtol=1e-6, atol=1e-8)

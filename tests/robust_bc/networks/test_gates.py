@@ -10,12 +10,14 @@ import pytest
 import torch
 
 from robust_bc import ChoiceNet, Demonstrations, RobustBCError, fit, fit_fleet, load_policy
+from robust_bc.methods.choicenet import IN_THE_PAPER
 from robust_bc.methods.choicenet import ChoiceNet as Method
 from robust_bc.networks.gates import FEWEST_PAIRS, NOISE_PAIRS, PRIOR_PAIRS, TARGET_PRIOR, Gate
 from robust_bc.networks.linear import initialise
 from robust_bc.networks.mixture import MixtureParameters
 from robust_bc.system.seeding import MemberSeed
 from robust_bc.training.plan import FitPlan
+from robust_bc.training.trainer import Trainer
 from tests.conftest import QUICK, make_pairs
 
 M, C, D, B = 2, 3, 2, 8
@@ -33,7 +35,7 @@ def mixture(seed: int) -> tuple[MixtureParameters, torch.Tensor]:
 
 
 def test_two_updates_are_the_literal_formulas() -> None:
-    gate = Gate(M, C, noise=True)
+    gate = Gate(M, C, by_episode=True, noise=True)
     gate.prepare(SIZES)
     prior = torch.tensor([TARGET_PRIOR, (1 - TARGET_PRIOR) / 2, (1 - TARGET_PRIOR) / 2])
     counts, squares, weights = torch.zeros(M, 3, C), torch.zeros(M, 3), prior.expand(M, C)
@@ -133,10 +135,40 @@ def test_a_fleet_of_gates_is_each_alone_and_files_keep_the_weights(tmp_path: Pat
     torch.testing.assert_close(loaded.tensors()["gate.weights"], together[0].tensors()["gate.weights"])
 
 
-def test_the_gate_of_a_held_out_episode_is_that_of_all() -> None:
-    plan = FitPlan.make([mixed(0)], "choicenet", 1, [0], "cpu", {**QUICK, "restarts": 2})
+def trained(**given: Any) -> Trainer:
+    trainer = FitPlan.make([mixed(0)], "choicenet", 1, [0], "cpu", {**QUICK, **given}).trainer([0])
+    trainer.run()
+    return trainer
+
+
+def test_what_owns_most_pairs_acts() -> None:
+    plan = FitPlan.make([mixed(0)], "choicenet", 1, [0], "cpu", QUICK)
     trainer = plan.trainer([0])
     trainer.run()
+    gate = trainer.fleet.gate
+    assert gate is not None
+    x = mixed(0).observations[:5]
+    rival = trainer.fleet(torch.from_numpy(plan.normalisations[0].observations.forward(x).T)[None]).means[0, 2]
+    gate.weights = torch.tensor([[[0.3], [0.1], [0.6]]])
+    (policy,) = plan.policies([0], trainer)
+    expected = plan.normalisations[0].actions.backward(rival.detach().mT.double().numpy())
+    np.testing.assert_allclose(policy.predict(x)[0], expected, rtol=1e-4, atol=1e-5)
+    assert policy.mixture(x).weights[0, 0] == pytest.approx([0.6, 0.1, 0.3])
+
+
+def test_weights_belong_to_episodes_or_to_all_and_then_no_divergence_pulls_them() -> None:
+    for name, episodes in (("episode", 10), ("global", 1)):
+        trainer = trained(gate=name)
+        gate = trainer.fleet.gate
+        assert gate is not None
+        assert gate.counts.shape == (1, episodes, 3)
+        assert gate.noise is (name == "episode")
+        kl = trainer.history.names.index("kl")
+        assert all(np.isnan(values[kl]).all() for values in trainer.history.values)
+
+
+def test_the_gate_of_a_held_out_episode_is_that_of_all() -> None:
+    trainer = trained(restarts=2)
     gate = trainer.fleet.gate
     assert gate is not None
     held_out = gate.sizes[0] == 0
@@ -148,6 +180,9 @@ def test_the_gate_of_a_held_out_episode_is_that_of_all() -> None:
 def test_the_paper_is_one_call_away() -> None:
     printed = ChoiceNet.as_in_the_paper(mixtures=4)
     assert (printed.gate, printed.rivals, printed.mixtures, printed.noise) == ("state", 0, 4, "shared")
+    floor = trained(**IN_THE_PAPER).fleet.head.get_submodule("variance_floor")
+    assert floor(0.0).item() == pytest.approx(printed.tau_inverse)  # from the start
+    assert printed.l2_weight_at(0.25) > 0 == printed.l2_weight_at(0.5)
     assert "gate.weights" not in fit(make_pairs(0), "choicenet", device="cpu", gate="state", **QUICK).tensors()
     with pytest.raises(RobustBCError, match="setting 'gate' must be one of state, episode, global"):
         ChoiceNet(gate="person")  # type: ignore[arg-type]

@@ -131,15 +131,12 @@ def test_it_has_no_settings_of_its_own(pairs: Demonstrations) -> None:
         {"method": "auto"},
         {"method": "none"},
         {"reason": 3},
-        {"settings": {"nonsense": 1}},
-        {"settings": {"max_pairs": 7}},
-        {"settings": []},
         {"more": 1},
     ],
 )
 def test_a_choice_that_cannot_be_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     policy = fit(make_pairs(0), "gpr", device="cpu")
-    policy.choice = Choice("gpr", {"max_pairs": 4000}, "gpr, for it is small.", "no audit was asked for.")
+    policy.choice = Choice("gpr", "gpr, for it is small.", "no audit was asked for.")
     policy.save(tmp_path)
     assert load_policy(tmp_path, device="cpu").choice == policy.choice
     content = json.loads((tmp_path / "config.json").read_text())
