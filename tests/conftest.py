@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ from minari import create_dataset_from_buffers
 from minari.data_collector import EpisodeBuffer
 
 from robust_bc import Demonstrations, method_names
+from robust_bc.data.json_files import sealed
 from robust_bc.methods import get_method
 from robust_bc.methods.network import NetworkMethod
+from robust_bc.system.files import write_json
 
 QUICK: dict[str, Any] = {"steps": 60, "batch_size": 32, "hidden": (16, 16)}
 """Settings under which a fit takes a moment; for tests of mechanics, not of learning."""
@@ -46,6 +49,14 @@ def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     small = {"HIDDEN": (64, 64), "BATCH_SIZE": 128, "FEWEST_STEPS": 400, "MOST_STEPS": 400}
     for name, value in small.items():
         monkeypatch.setattr(f"robust_bc.training.budget.{name}", value)
+
+
+def change_config(folder: Path, entry: str, change: dict[str, Any]) -> None:
+    """Of a saved policy, under a seal that fits."""
+    content = json.loads((folder / "config.json").read_text())
+    content.pop("sha256")
+    content[entry] |= change
+    write_json(folder / "config.json", sealed(content))
 
 
 @pytest.fixture(scope="session", autouse=True)

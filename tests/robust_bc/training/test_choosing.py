@@ -12,16 +12,14 @@ import pytest
 import torch
 
 from robust_bc import Auto, Demonstrations, RobustBCError, fit, fit_fleet, load_policy
-from robust_bc.data.json_files import sealed
 from robust_bc.errors import DamagedFileError
 from robust_bc.methods import get_method, method_names
 from robust_bc.policies.choice import Choice
-from robust_bc.system.files import write_json
 from robust_bc.training import choosing
 from robust_bc.training.choosing import CANDIDATES, MOST_FOR_A_MIXTURE, MOST_FOR_A_PROCESS, choose
 from robust_bc.training.progress import Progress
 from robust_bc.training.runs import train_run
-from tests.conftest import make_pairs
+from tests.conftest import change_config, make_pairs
 
 pytestmark = pytest.mark.usefixtures("small_budget")
 
@@ -139,10 +137,7 @@ def test_a_choice_that_cannot_be_is_refused(tmp_path: Path, change: dict[str, An
     policy.choice = Choice("gpr", "gpr, for it is small.", "no audit was asked for.")
     policy.save(tmp_path)
     assert load_policy(tmp_path, device="cpu").choice == policy.choice
-    content = json.loads((tmp_path / "config.json").read_text())
-    content.pop("sha256")
-    content["choice"] |= change
-    write_json(tmp_path / "config.json", sealed(content))
+    change_config(tmp_path, "choice", change)
     with pytest.raises(DamagedFileError):
         load_policy(tmp_path, device="cpu")
 

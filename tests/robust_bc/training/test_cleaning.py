@@ -24,7 +24,7 @@ from robust_bc.policies.cleaning import Cleaning
 from robust_bc.training.plan import AUDIT_STEPS
 from robust_bc.training.progress import Progress
 from robust_bc.training.runs import train_run
-from tests.conftest import QUICK, make_pairs
+from tests.conftest import QUICK, change_config, make_pairs
 
 Floats = NDArray[np.float64]
 MIRRORED = (2, 5, 7)
@@ -167,16 +167,10 @@ def test_without_cleaning_nothing_is_said_of_it(tmp_path: Path) -> None:
     "change", [{"kept": 201}, {"kept": 1}, {"dropped": list(range(10))}, {"rate": 1.5}, {"verdict": "good"}]
 )
 def test_what_cannot_be_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
-    from robust_bc.data.json_files import sealed
-    from robust_bc.system.files import write_json
-
     policy = fit(make_pairs(0), "gpr", device="cpu")
     policy.cleaning = Cleaning(200, 180, 10, (6,), 0.1, "bad", "The audit left out 1 of 10 episodes.")
     policy.save(tmp_path)
-    content = json.loads((tmp_path / "config.json").read_text())
-    content.pop("sha256")
-    content["cleaning"] |= change
-    write_json(tmp_path / "config.json", sealed(content))
+    change_config(tmp_path, "cleaning", change)
     with pytest.raises(DamagedFileError):
         load_policy(tmp_path, device="cpu")
 
